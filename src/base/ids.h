@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Distinct types for the engine's numbers, so that one cannot be passed for another.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace cairn {
+
+// A number of one kind. `Tag` only makes the types differ.
+template <typename Tag, typename Rep>
+struct Id {
+  Rep value = 0;
+  constexpr Id() = default;
+  constexpr explicit Id(Rep v) : value(v) {}
+  constexpr auto operator<=>(const Id&) const = default;
+};
+
+// An index (primary or secondary) in the data family: the first four bytes, big-endian, of
+// each of its keys. Never reused. 0 is no index.
+using IndexId = Id<struct IndexIdTag, uint32_t>;
+
+// A table in the dictionary. Never reused; a truncated or rebuilt table is a new one. 0 is none.
+using TableId = Id<struct TableIdTag, uint64_t>;
+
+}  // namespace cairn
+
+template <typename Tag, typename Rep>
+struct std::hash<cairn::Id<Tag, Rep>> {
+  size_t operator()(cairn::Id<Tag, Rep> id) const noexcept { return std::hash<Rep>()(id.value); }
+};

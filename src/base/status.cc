@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Names of the status codes.
+#include "base/status.h"
+
+namespace cairn {
+
+std::string_view CodeName(Status::Code code) {
+  switch (code) {
+    case Status::Code::kOk: return "ok";
+    case Status::Code::kNotFound: return "not found";
+    case Status::Code::kDuplicateKey: return "duplicate key";
+    case Status::Code::kLockTimeout: return "lock wait timeout";
+    case Status::Code::kDeadlock: return "deadlock";
+    case Status::Code::kLockBusy: return "locked by another transaction";
+    case Status::Code::kInterrupted: return "interrupted";
+    case Status::Code::kAlreadyExists: return "already exists";
+    case Status::Code::kInvalidArgument: return "invalid argument";
+    case Status::Code::kNotSupported: return "not supported";
+    case Status::Code::kSnapshotConflict: return "snapshot conflict";
+    case Status::Code::kNoSpace: return "no space";
+    case Status::Code::kReadOnly: return "read only";
+    case Status::Code::kCorruption: return "corruption";
+    case Status::Code::kFormatTooNew: return "format too new";
+    case Status::Code::kIoError: return "I/O error";
+    case Status::Code::kBusy: return "busy";
+  }
+  return "unknown";
+}
+
+std::string Status::ToString() const {
+  std::string text(CodeName(code_));
+  if (message_) {
+    text += ": ";
+    text += *message_;
+  }
+  return text;
+}
+
+}  // namespace cairn
