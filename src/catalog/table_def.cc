@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The bytes of a table definition, version 1 of docs/formats/dictionary.md.
+#include "catalog/table_def.h"
+
+#include "base/crc32c.h"
+
+namespace cairn::catalog {
+namespace {
+
+constexpr uint8_t kDefinitionVersion = 1;
+constexpr size_t kChecksumBytes = 4;
+
+constexpr uint64_t kTableTemporary = 1;
+constexpr uint64_t kTableSequence = 2;
+constexpr uint64_t kTableHiddenPrimary = 4;
+constexpr uint64_t kColumnNullable = 1;
+constexpr uint64_t kColumnUnsigned = 2;
+constexpr uint64_t kColumnStored = 4;
+constexpr uint64_t kPartDescending = 1;
+
+void EncodeColumn(const ColumnDef& column, ByteBuffer* out) {
+  out->AppendVarint(column.column_id);
+  out->AppendLengthPrefixed(column.name);
+  out->AppendVarint(column.type);
+  out->AppendVarint((column.nullable ? kColumnNullable : 0) | (column.is_unsigned ? kColumnUnsigned : 0) |
+                    (column.stored ? kColumnStored : 0));
+  out->AppendVarint(column.data_bytes_max);
+  out->AppendVarint(column.length_bytes);
+  out->AppendVarint(column.collation_id);
+}
+
+void EncodeIndex(const IndexDef& index, ByteBuffer* out) {
+  out->AppendVarint(index.id.value);
+  out->AppendLengthPrefixed(index.name);
+  out->AppendVarint(static_cast<uint64_t>(index.kind));
+  out->AppendVarint(index.parts.size());
+  for (const KeyPartDef& part : index.parts) {
+    out->AppendVarint(part.column);
+    out->AppendVarint(part.prefix_bytes);
+    out->AppendVarint(part.descending ? kPartDescending : 0);
+  }
+}
+
+// Reads one varint that must fit `max`.
+bool ReadUpTo(ByteReader* in, uint64_t max, uint64_t* value) { return in->ReadVarint(value) && *value <= max; }
+
+bool ReadText(ByteReader* in, std::string* text) {
+  ByteView bytes;
+  if (!in->ReadLengthPrefixed(&bytes)) return false;
+  text->assign(bytes);
+  return true;
+}
+
+bool DecodeColumn(ByteReader* in, ColumnDef* column) {
+  uint64_t type, flags, length_bytes;
+  if (!in->ReadVarint32(&column->column_id) || !ReadText(in, &column->name) || !ReadUpTo(in, UINT8_MAX, &type) ||
+      !ReadUpTo(in, kColumnNullable | kColumnUnsigned | kColumnStored, &flags) ||
+      !in->ReadVarint32(&column->data_bytes_max) || !ReadUpTo(in, 4, &length_bytes) ||
+      !in->ReadVarint32(&column->collation_id)) {
+    return false;
+  }
+  column->type = static_cast<uint8_t>(type);
+  column->nullable = flags & kColumnNullable;
+  column->is_unsigned = flags & kColumnUnsigned;
+  column->stored = flags & kColumnStored;
+  column->length_bytes = static_cast<uint8_t>(length_bytes);
+  return true;
+}
+
+bool DecodeIndex(ByteReader* in, size_t column_count, IndexDef* index) {
+  uint64_t kind, part_count;
+  if (!in->ReadVarint32(&index->id.value) || index->id.value == 0 || !ReadText(in, &index->name) ||
+      !ReadUpTo(in, static_cast<uint64_t>(IndexKind::kHiddenPrimary), &kind) ||
+      !ReadUpTo(in, in->remaining(), &part_count)) {
+    return false;
+  }
+  index->kind = static_cast<IndexKind>(kind);
+  if ((part_count == 0) != (index->kind == IndexKind::kHiddenPrimary)) return false;
+  index->parts.resize(part_count);
+  for (KeyPartDef& part : index->parts) {
+    uint64_t column, flags;
+    if (!ReadUpTo(in, UINT16_MAX, &column) || column >= column_count || !in->ReadVarint32(&part.prefix_bytes) ||
+        !ReadUpTo(in, kPartDescending, &flags)) {
+      return false;
+    }
+    part.column = static_cast<uint16_t>(column);
+    part.descending = flags & kPartDescending;
+  }
+  return true;
+}
+
+bool IsPrimary(IndexKind kind) { return kind == IndexKind::kPrimary || kind == IndexKind::kHiddenPrimary; }
+
+// The primary index comes first and is the only one.
+bool PrimaryIsFirst(const std::vector<IndexDef>& indexes) {
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    if (IsPrimary(indexes[i].kind) != (i == 0)) return false;
+  }
+  return !indexes.empty();
+}
+
+bool DecodeBody(ByteReader* in, TableDef* def) {
+  uint64_t flags, column_count, index_count;
+  if (!in->ReadVarint(&def->id.value) || !ReadText(in, &def->name) || !in->ReadVarint32(&def->schema_version) ||
+      !ReadUpTo(in, kTableTemporary | kTableSequence | kTableHiddenPrimary, &flags) ||
+      !ReadText(in, &def->server_version) || !ReadUpTo(in, in->remaining(), &column_count)) {
+    return false;
+  }
+  def->temporary = flags & kTableTemporary;
+  def->sequence = flags & kTableSequence;
+  def->columns.assign(column_count, ColumnDef());
+  for (ColumnDef& column : def->columns) {
+    if (!DecodeColumn(in, &column)) return false;
+  }
+  if (!ReadUpTo(in, in->remaining(), &index_count)) return false;
+  def->indexes.assign(index_count, IndexDef());
+  for (IndexDef& index : def->indexes) {
+    if (!DecodeIndex(in, column_count, &index)) return false;
+  }
+  return in->empty() && PrimaryIsFirst(def->indexes) &&
+         def->HasHiddenPrimaryKey() == static_cast<bool>(flags & kTableHiddenPrimary);
+}
+
+}  // namespace
+
+void EncodeTableDef(const TableDef& def, ByteBuffer* out) {
+  const size_t start = out->size();
+  out->AppendU8(kDefinitionVersion);
+  out->AppendVarint(def.id.value);
+  out->AppendLengthPrefixed(def.name);
+  out->AppendVarint(def.schema_version);
+  out->AppendVarint((def.temporary ? kTableTemporary : 0) | (def.sequence ? kTableSequence : 0) |
+                    (def.HasHiddenPrimaryKey() ? kTableHiddenPrimary : 0));
+  out->AppendLengthPrefixed(def.server_version);
+  out->AppendVarint(def.columns.size());
+  for (const ColumnDef& column : def.columns) EncodeColumn(column, out);
+  out->AppendVarint(def.indexes.size());
+  for (const IndexDef& index : def.indexes) EncodeIndex(index, out);
+  out->AppendLe32(Crc32c(out->view().substr(start)));
+}
+
+Status DecodeTableDef(ByteView bytes, TableDef* def) {
+  if (bytes.size() < 1 + kChecksumBytes) return Status::Corruption("a table definition of the dictionary is truncated");
+  if (static_cast<uint8_t>(bytes[0]) > kDefinitionVersion) {
+    return Status(Status::Code::kFormatTooNew, "a table definition was written by a newer version of the engine");
+  }
+  const ByteView covered = bytes.substr(0, bytes.size() - kChecksumBytes);
+  if (Crc32c(covered) != LoadLe32(bytes.data() + covered.size())) {
+    return Status::Corruption("a table definition of the dictionary fails its checksum");
+  }
+  ByteReader in(covered.substr(1));
+  if (static_cast<uint8_t>(bytes[0]) != kDefinitionVersion || !DecodeBody(&in, def)) {
+    return Status::Corruption("a table definition of the dictionary is malformed");
+  }
+  return Status::Ok();
+}
+
+}  // namespace cairn::catalog
