@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The package behind `./cairn`: one module per subcommand, standard library only."""
