@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A position in one family that moves in key order, in both directions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "store/rocksdb_fwd.h"
+#include "store/types.h"
+
+namespace cairn::store {
+
+struct CursorOptions {
+  // Null reads what is committed when the cursor is opened (a moment of its own).
+  const Snapshot* snapshot = nullptr;
+  // The cursor sees keys k with lower_bound <= k < upper_bound; empty means unbounded. The bytes
+  // are copied. Always give both: they keep the cursor from wading through the neighbours' deleted
+  // keys and let it skip comparisons.
+  ByteView lower_bound;
+  ByteView upper_bound;
+  // How far to read ahead from disk; 0 lets it grow by itself with sequential use.
+  uint64_t readahead_bytes = 0;
+  // False keeps a big scan from pushing everything else out of the block cache.
+  bool fill_cache = true;
+};
+
+// A position between two bounds.
+//
+// Usage: `for (c.Seek(k); c.Valid(); c.Next()) use(c.key(), c.value()); if (!c.status().ok()) ...`.
+// Valid() == false is either the end or an error: status() must be asked.
+//
+// Lifetime: key() and value() are views that die at the next move, at Close(), and, for a cursor
+// opened by a WriteTransaction, at the next write of that transaction (moving on after such a write
+// is fine: the cursor itself stays). A cursor of a WriteTransaction also dies, and must be closed
+// unused, when the transaction rolls back to a savepoint, rolls back or commits. A cursor must
+// be closed before its snapshot is released and before its store is closed.
+// Thread rule: one thread at a time.
+//
+// Opening costs about a microsecond: keep a cursor open and seek it again while its bounds and
+// snapshot serve.
+class Cursor final {
+ public:
+  Cursor();
+  Cursor(Cursor&&) noexcept;
+  Cursor& operator=(Cursor&&) noexcept;
+  ~Cursor();
+
+  bool is_open() const { return iterator_ != nullptr; }
+  void Close();
+
+  // Moves; each needs is_open(), Next and Prev also Valid().
+  void Seek(ByteView key);         // to the first key >= `key`
+  void SeekForPrev(ByteView key);  // to the last key <= `key`
+  void SeekToFirst();
+  void SeekToLast();
+  void Next();
+  void Prev();
+
+  bool Valid() const { return valid_; }
+  ByteView key() const { return key_; }
+  ByteView value() const { return value_; }
+
+  // Why the cursor is not valid: ok at the end of its range, else the error.
+  Status status() const;
+
+ private:
+  friend class Store;
+  friend class WriteTransaction;
+  struct Bounds;
+  void Load();
+
+  rocks::Iterator* iterator_ = nullptr;
+  bool valid_ = false;
+  ByteView key_;
+  ByteView value_;
+  std::unique_ptr<Bounds> bounds_;  // the iterator points into it
+};
+
+}  // namespace cairn::store

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a store is opened with.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/log_sink.h"
+#include "base/status.h"
+#include "store/environment.h"
+
+namespace cairn::store {
+
+struct StoreOptions {
+  std::string directory;
+  // False: a directory without a store is kNotFound.
+  bool create_if_missing = true;
+
+  // One budget for cached blocks, filters, indexes and unflushed writes; everything else is
+  // derived from it and from the number of cores. At least 16 MiB.
+  uint64_t memory_bytes = uint64_t{256} << 20;
+  unsigned cores = 2;
+
+  // Writes are refused while the disk has less free space than this; 0 derives it from the
+  // memory for unflushed writes.
+  uint64_t free_space_reserve_bytes = 0;
+
+  // Option strings of RocksDB ("name=value;name=value") laid over the derived ones, for experts.
+  std::string expert_db_options;
+  std::string expert_family_options;
+
+  // Extra checksums on everything between a batch and the disk, and file checks at open. For
+  // tests and debug builds.
+  bool paranoid = false;
+
+  // Both optional. Lifetime: longer than the store.
+  LogSink* log = nullptr;
+  Environment* environment = nullptr;
+
+  // Called once when writing the write-ahead log failed: what the failing commit had written may
+  // or may not be durable, so nobody may report it as rolled back. The policy (fail-stop) is
+  // the caller's. Runs on the thread that wrote, possibly with RocksDB's internal mutex
+  // held: must not call into the store and must not throw.
+  std::function<void(const Status&)> on_wal_failure;
+};
+
+}  // namespace cairn::store

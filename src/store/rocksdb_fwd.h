@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Names of RocksDB classes for the headers of this layer, so that no other layer sees RocksDB.
+#pragma once
+
+namespace cairn_rocksdb {
+class ColumnFamilyHandle;
+class Env;
+class Iterator;
+class PinnableSlice;
+class Snapshot;
+class Transaction;
+class WriteBatch;
+}  // namespace cairn_rocksdb
+
+namespace cairn::store {
+namespace rocks = ::cairn_rocksdb;
+}  // namespace cairn::store

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Durable ordered bytes: the one face of RocksDB.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "store/batch.h"
+#include "store/cursor.h"
+#include "store/options.h"
+#include "store/types.h"
+#include "store/write_transaction.h"
+
+namespace cairn::store {
+
+// One number that describes the store, e.g. {"block_cache_hit", 17}.
+struct NamedNumber {
+  std::string name;
+  uint64_t value = 0;
+};
+
+// Keys begin <= k < end.
+struct KeyRange {
+  ByteView begin;
+  ByteView end;
+};
+
+// What lies in a range, as estimates that cost no reading of rows.
+struct RangeEstimate {
+  uint64_t file_bytes = 0;      // in SST files, compressed
+  uint64_t memory_bytes = 0;    // in memtables
+  uint64_t memory_entries = 0;  // in memtables; counts every version and deletion
+};
+
+// Why writes are refused, if they are.
+enum class WriteGate : uint8_t { kOpen, kNoSpace, kReadOnly };
+
+// A directory of ordered bytes with atomic, durable, transactional writes.
+//
+// Thread rule: all methods may be called from any thread at any time, except Close and
+// destruction: then no cursor, snapshot, transaction or call may be left.
+// Errors: bytes on disk that make no sense are kCorruption and name the file; a failing device is
+// kIoError; while the disk is below its reserve writes are kNoSpace and reads go on, and it opens
+// again by itself; after an error that makes further writes unsafe they are kReadOnly with the reason.
+class Store {
+ public:
+  // Opens or creates a store, replaying its log. kBusy when another process (or store) uses the
+  // directory, kFormatTooNew when a newer version wrote it (nothing is changed then),
+  // kInvalidArgument for option strings RocksDB refuses; each message names the directory.
+  static Status Open(const StoreOptions& options, std::unique_ptr<Store>* store);
+
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  ~Store();
+
+  // Stops background work and closes the files. Called by the destructor too; the status is the
+  // only reason to call it. Unfinished transactions must be gone; prepared ones stay on disk.
+  Status Close();
+
+  // Reads one key as of `snapshot`, or what is committed now when it is null. kNotFound when
+  // there is none; `value` is then empty.
+  Status Get(Family family, ByteView key, const Snapshot* snapshot, PinnedValue* value) const;
+
+  // Reads many keys at one moment, faster than one by one. The three spans have the same size;
+  // `statuses[i]` is what Get would have returned. `sorted`: the keys ascend.
+  void MultiGet(Family family, std::span<const ByteView> keys, const Snapshot* snapshot, bool sorted,
+                std::span<PinnedValue> values, std::span<Status> statuses) const;
+
+  // Opens `cursor` (closing what it was) over committed data.
+  Status OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const;
+
+  Snapshot TakeSnapshot();
+
+  // The sequence number of the newest committed change. Unchanged since an earlier call means that
+  // nothing was committed in between.
+  uint64_t LatestSequence() const;
+
+  // Applies the batch, all or nothing.
+  Status Write(const Batch& batch, Durability durability, Urgency urgency = Urgency::kNormal);
+
+  std::unique_ptr<WriteTransaction> BeginWrite();
+
+  // The transactions that a crash or shutdown left prepared. Each is given out once, by the
+  // first call after Open; resolve or re-lock them before accepting writes.
+  std::vector<std::unique_ptr<WriteTransaction>> TakeRecovered();
+
+  // Makes all that was committed with less than kSync durable now.
+  Status SyncWal();
+  // Writes all memtables to files, so that the next open has no log to replay.
+  Status FlushMemtables();
+  // Compacts a range down to the last level; empty ends mean all.
+  Status CompactRange(Family family, ByteView begin, ByteView end);
+
+  // Estimates for each range; the spans have the same size.
+  Status EstimateRanges(Family family, std::span<const KeyRange> ranges,
+                        std::span<RangeEstimate> estimates) const;
+
+  // Removes a range that no snapshot, cursor or transaction will ever look at again (an index of a
+  // dropped table): whole files at once, the rest by one range deletion, and asks compaction to
+  // free the space soon. Cheap and quick; safe to repeat.
+  Status DropRange(Family family, ByteView begin, ByteView end);
+
+  // Tickers and properties, for people; names are stable within a RocksDB version.
+  std::vector<NamedNumber> Statistics() const;
+  // A text property of RocksDB ("rocksdb.stats"); empty when there is none of the name.
+  std::string TextProperty(Family family, const std::string& name) const;
+
+  // Reads every block of every file and checks it. kCorruption names the first bad file.
+  Status VerifyChecksums();
+
+  // Whether and why writes are refused now.
+  WriteGate write_gate() const;
+  Status WriteGateStatus() const;
+
+  // Looks at the free space again now, instead of at the next write after a second.
+  void CheckFreeSpace();
+
+  const std::string& directory() const;
+
+ private:
+  friend class Batch;
+  friend class Snapshot;
+  friend class WriteTransaction;
+  class Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  rocks::ColumnFamilyHandle* Handle(Family family) const;
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cairn::store

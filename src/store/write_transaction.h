@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Uncommitted changes of one transaction: readable by itself, savepoints, two-phase commit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "store/cursor.h"
+#include "store/table_counters.h"
+#include "store/types.h"
+
+namespace cairn::store {
+
+// Changes that nobody else sees until Commit. It takes no locks: whoever uses it has made sure
+// (txn/) that no two live transactions write the same key.
+//
+// States: open -> [named -> prepared ->] committed or rolled back; then Restart() makes it open
+// again with its memory reused (or returned, when it had grown large).
+//
+// Lifetime: must not outlive its store. Destroying an open one rolls it back; destroying a
+// prepared one leaves it prepared on disk, to be found at the next open.
+// Thread rule: one thread at a time.
+class WriteTransaction {
+ public:
+  WriteTransaction(const WriteTransaction&) = delete;
+  WriteTransaction& operator=(const WriteTransaction&) = delete;
+  ~WriteTransaction();
+
+  // Makes a finished transaction open and empty.
+  void Restart();
+
+  // Changes. They fail only when the transaction is past Prepare or out of memory.
+  Status Put(Family family, ByteView key, ByteView value);
+  Status Delete(Family family, ByteView key);
+  // Removes a key that has been put at most once since it last was absent, never merged and
+  // never mixed with Delete. It leaves no lasting tombstone. A second Put of the same key
+  // before a SingleDelete breaks the contract: the older value may come back.
+  Status SingleDelete(Family family, ByteView key);
+  // Adds to a counter record of the dictionary.
+  Status MergeCounters(ByteView dictionary_key, const TableCounters& delta);
+
+  // Own changes over the snapshot, or over what is committed now when it is null. kNotFound when
+  // there is none; `value` is then empty.
+  Status Get(Family family, ByteView key, const Snapshot* snapshot, PinnedValue* value) const;
+
+  // Opens a cursor over own changes merged into the snapshot. It sees later changes of this
+  // transaction too. Lifetime of its views: see Cursor.
+  Status OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const;
+
+  // A stack of savepoints. RollbackToSavepoint undoes what came after the newest one and removes
+  // it (time in proportion to the whole transaction, so call it only if something was written);
+  // PopSavepoint removes it and keeps the changes. Both need a savepoint.
+  void SetSavepoint();
+  Status RollbackToSavepoint();
+  Status PopSavepoint();
+
+  bool HasWrites() const { return change_count() != 0; }
+  uint64_t change_count() const;
+  uint64_t size_bytes() const;
+
+  // Two-phase commit. After Prepare returned ok the changes survive a crash (given kSync) and only
+  // Commit or Rollback may follow; `name` (1 to 512 bytes) finds them again. kAlreadyExists when
+  // another live transaction has the name.
+  Status Prepare(ByteView name, Durability durability);
+
+  // Makes the changes visible to all, atomically. Without Prepare it may be refused (kNoSpace,
+  // kReadOnly) with nothing written: roll back then. Any other error of a write (kIoError)
+  // leaves the outcome unknown; options.on_wal_failure has been called.
+  Status Commit(Durability durability);
+  Status Rollback();
+
+  bool is_prepared() const { return state_ == State::kPrepared; }
+  const std::string& name() const { return name_; }
+
+  // Visits the keys of all changes in the order they were made.
+  Status ForEachKey(const std::function<void(Family, ByteView)>& visit) const;
+
+ private:
+  friend class Store;
+  enum class State : uint8_t { kOpen, kPrepared, kFinished };
+  WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> rocks, State state);
+  Status SetDurability(Durability durability);
+
+  Store* const store_;
+  std::unique_ptr<rocks::Transaction> rocks_;
+  State state_;
+  std::string name_;
+};
+
+}  // namespace cairn::store
