@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Locks on rows and index entries that transactions hold until they end: the interface.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+namespace cairn::txn {
+
+enum class LockMode : uint8_t { kShared, kExclusive };
+
+// What to do when somebody else holds the lock. SKIP LOCKED is kNoWait whose kLockBusy the
+// caller answers by passing over the row.
+enum class LockWait : uint8_t { kWait, kNoWait };
+
+struct LockOptions {
+  LockMode mode = LockMode::kExclusive;
+  LockWait wait = LockWait::kWait;
+  uint32_t timeout_ms = 50'000;  // for kWait; 0 gives up as kNoWait does, but with kLockTimeout
+};
+
+struct LockRequest;  // a lock held or waited for; internal to the implementation
+
+struct LockResult {
+  LockRequest* handle = nullptr;  // for Unlock; valid until that or ReleaseAll
+  bool newly_acquired = false;    // false: the owner held it already, in this or a stronger mode
+  bool waited = false;            // others may have committed in between
+};
+
+class LockOwner;
+
+// Told about waits. All its methods may be called from many threads at once.
+class WaitObserver {
+ public:
+  virtual ~WaitObserver() = default;
+
+  // `waiter` is about to wait for `blocker` (called once for each). No internal mutex is held,
+  // so it may call Interrupt() of either; both are alive until it returns.
+  virtual void OnWait(LockOwner& waiter, LockOwner& blocker) = 0;
+  // Around the sleep itself, on the waiter's thread, without internal mutexes.
+  virtual void OnSleep(LockOwner& /*waiter*/) {}
+  virtual void OnWake(LockOwner& /*waiter*/) {}
+  // Whether the waiter's statement has been killed; asked before it sleeps, so that a kill that
+  // came between two statements is not slept through.
+  virtual bool IsKilled(LockOwner& /*waiter*/) { return false; }
+  // Which of two transactions of a deadlock should rather be the victim: negative `a`, positive
+  // `b`, 0 no preference. Called with internal mutexes held: must not block or call back.
+  virtual int VictimPreference(LockOwner& /*a*/, LockOwner& /*b*/) { return 0; }
+};
+
+// One party that holds and waits for locks: a transaction.
+//
+// Thread rule: its locks are taken and released by one thread at a time. Interrupt() and the
+// accessors marked so may be called from any thread while the object lives.
+class LockOwner {
+ public:
+  LockOwner() = default;
+  LockOwner(const LockOwner&) = delete;
+  LockOwner& operator=(const LockOwner&) = delete;
+  // Waits until no observer is looking at it. Precondition: holds no locks.
+  virtual ~LockOwner();
+
+  // The server's object for the connection; opaque here.
+  void* user_data = nullptr;
+
+  // Any thread. Not 0 while a transaction is active.
+  uint64_t id() const { return id_.load(std::memory_order_relaxed); }
+  // Any thread. Locks held now.
+  uint64_t lock_count() const { return lock_count_.load(std::memory_order_relaxed); }
+  // Any thread. Changes made so far; with the locks, its weight when a deadlock looks for a victim.
+  uint64_t write_count() const { return write_count_.load(std::memory_order_relaxed); }
+  // Any thread.
+  bool is_waiting() const { return waiting_.load(std::memory_order_relaxed); }
+
+  // Any thread. Ends a wait for a lock with kInterrupted, now or, when none is under way, the
+  // next one, until ClearInterrupt().
+  void Interrupt();
+  void ClearInterrupt() { interrupted_.store(false); }
+  bool is_interrupted() const { return interrupted_.load(); }
+
+ protected:
+  std::atomic<uint64_t> id_{0};
+  std::atomic<uint64_t> write_count_{0};
+
+ private:
+  friend class PointLocks;
+  enum class Wake : uint8_t { kNone, kGranted, kVictim };
+
+  // Own thread only, except through `held_` itself which only its thread touches.
+  LockRequest* held_ = nullptr;
+  std::atomic<uint64_t> lock_count_{0};
+  std::atomic<bool> waiting_{false};
+  std::atomic<bool> interrupted_{false};
+
+  // Guarded by the lock table's wait mutex.
+  LockRequest* waiting_for_ = nullptr;
+  uint64_t visit_epoch_ = 0;
+  LockOwner* visited_from_ = nullptr;
+
+  // Guarded by sleep_mutex_.
+  std::mutex sleep_mutex_;
+  std::condition_variable sleep_;
+  Wake wake_ = Wake::kNone;
+  uint32_t pins_ = 0;
+};
+
+// One lock held or waited for, for people to read.
+struct LockRow {
+  uint64_t owner_id = 0;
+  std::string key;
+  LockMode mode = LockMode::kShared;
+  bool waiting = false;
+};
+
+// One "waits for" relation.
+struct WaitRow {
+  uint64_t waiter_id = 0;
+  uint64_t blocker_id = 0;
+  std::string key;
+  LockMode mode = LockMode::kShared;  // wanted
+  uint64_t waited_us = 0;
+};
+
+// One deadlock that was found and broken.
+struct DeadlockRow {
+  struct Member {
+    uint64_t owner_id = 0;
+    std::string key;  // it waited for; the next member blocked it
+    LockMode mode = LockMode::kShared;
+  };
+  uint64_t unix_time_us = 0;
+  uint64_t victim_id = 0;
+  std::vector<Member> cycle;
+};
+
+// A lock table over keys of the data family (index id first). Point locks today; the interface
+// is where range locks will come in.
+//
+// Thread rule: all methods are safe from any thread, but for one owner Lock, Unlock and
+// ReleaseAll are called by one thread at a time.
+class RowLocks {
+ public:
+  virtual ~RowLocks() = default;
+
+  // Acquires `key` for `owner`, which may hold it already (re-entrant, counted) and may hold it
+  // in the weaker mode (an upgrade, served before others that wait).
+  // Waiters are served first come first served; a shared request behind a waiting exclusive one
+  // waits too. Errors: kLockBusy (kNoWait), kLockTimeout, kDeadlock (this owner is the victim: roll
+  // the transaction back), kInterrupted. On error nothing new is held and `*result` is unchanged.
+  // `result` may be null.
+  virtual Status Lock(LockOwner& owner, ByteView key, const LockOptions& options, LockResult* result) = 0;
+
+  // Takes back one Lock() of this handle; the lock is released when all were taken back. For rows
+  // that a READ COMMITTED statement locked and then found not to match. A mode that was
+  // strengthened meanwhile stays strong.
+  virtual void Unlock(LockOwner& owner, LockRequest* handle) = 0;
+
+  // Releases everything the owner holds, in time proportional to that.
+  virtual void ReleaseAll(LockOwner& owner) = 0;
+
+  // Whether the owner holds the key in this mode or a stronger one.
+  virtual bool Holds(LockOwner& owner, ByteView key, LockMode mode) const = 0;
+
+  // For people and tests.
+  virtual uint64_t memory_bytes() const = 0;
+  virtual uint64_t lock_count() const = 0;
+  virtual uint64_t waiting_count() const = 0;
+  virtual uint64_t deadlock_count() const = 0;
+  virtual std::vector<LockRow> ListLocks(size_t count_max) const = 0;
+  virtual std::vector<WaitRow> ListWaits() const = 0;
+  virtual std::vector<DeadlockRow> ListDeadlocks() const = 0;
+};
+
+}  // namespace cairn::txn

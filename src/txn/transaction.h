@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// One connection's transaction: what it sees, what it locks, what it changes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "store/cursor.h"
+#include "store/table_counters.h"
+#include "store/types.h"
+#include "store/write_transaction.h"
+#include "txn/row_locks.h"
+
+namespace cairn::txn {
+
+class TransactionManager;
+
+enum class Isolation : uint8_t {
+  kReadCommitted,   // each statement sees what was committed when it began to read
+  kRepeatableRead,  // all consistent reads see what was committed at the first of them
+};
+
+// Which versions a read sees. Both see the transaction's own changes.
+enum class View : uint8_t {
+  kConsistent,  // through the read view: plain SELECT
+  kNewest,      // the newest committed: locking reads and writes, after they have locked
+};
+
+// A savepoint of a transaction; 0 is none. Numbers are not reused within a transaction.
+using SavepointId = uint64_t;
+
+// A transaction object belongs to a connection and serves its transactions one after the other:
+//
+//   Begin; { StartStatement; reads, locks, changes; EndStatement or RollbackStatement }...;
+//   [Prepare;] Commit or Rollback
+//
+// Rules of use:
+// * Lock, then read with View::kNewest, then change. A row found by a cursor may have changed
+//   before its lock was granted: read it again by Get(kNewest), unless nothing was committed
+//   since the cursor was opened (manager's store().LatestSequence() is what it was).
+// * A cursor shows the transaction's own changes in an index only if the transaction had written to
+//   that index before the cursor was opened (HasWritten): open cursors after such a write anew
+//   when they must see it.
+// * Views of cursors: see store::Cursor. All cursors must be closed before Commit, Rollback,
+//   RollbackStatement and RollbackToSavepoint; READ COMMITTED ones also at EndStatement.
+// * Row locks are kept until Commit or Rollback, also when a savepoint is rolled back.
+//
+// Thread rule: one thread at a time; of LockOwner what it says there.
+class Transaction final : public LockOwner {
+ public:
+  ~Transaction() override;  // rolls back, unless prepared: see TransactionManager::Detach
+
+  // Precondition: not active.
+  void Begin(Isolation isolation);
+  bool is_active() const { return id() != 0; }
+  Isolation isolation() const { return isolation_; }
+
+  // Fails changes and exclusive locks of rows that changed after the read view was taken with
+  // kSnapshotConflict, instead of showing them the newest version. Compares contents: a row that
+  // was changed and changed back is not a conflict. Holds until the next Begin.
+  void SetStrictSnapshot(bool strict) { strict_snapshot_ = strict; }
+
+  // Statement borders. Starting one while one is active does nothing; so does ending none. A
+  // statement that changes nothing costs nothing. StartStatement forgets an old Interrupt().
+  void StartStatement();
+  void EndStatement();         // keeps its changes
+  Status RollbackStatement();  // undoes its changes and ends it
+
+  // The read view of consistent reads, taken now if there is none. REPEATABLE READ keeps it until
+  // the end; READ COMMITTED until the statement's end (call it within one).
+  const store::Snapshot* ReadView();
+  bool has_read_view() const { return view_.taken(); }
+
+  // Locks a key of the data family (index id first). RowLocks::Lock tells the rest.
+  Status Lock(ByteView key, const LockOptions& options, LockResult* result);
+  void Unlock(LockRequest* handle);
+
+  // Changes. The caller holds the exclusive locks it needs. Contract of SingleDelete:
+  // store::WriteTransaction.
+  Status Put(store::Family family, ByteView key, ByteView value);
+  Status Delete(store::Family family, ByteView key);
+  Status SingleDelete(store::Family family, ByteView key);
+
+  // Adds to the counters of a table when the transaction commits; undone with a savepoint.
+  void AddTableCounters(TableId table, const store::TableCounters& change);
+  // What AddTableCounters gathered so far for a table.
+  store::TableCounters PendingTableCounters(TableId table) const;
+
+  Status Get(store::Family family, ByteView key, View view, store::PinnedValue* value);
+
+  // Opens a cursor over one index of the data family: both bounds begin with its id, except that
+  // the upper one may be the next id. options.snapshot is ignored: `view` decides.
+  Status OpenCursor(const store::CursorOptions& options, View view, store::Cursor* cursor);
+
+  // Whether this transaction changed the index; may be true for changes rolled back meanwhile.
+  bool HasWritten(IndexId index) const;
+
+  // Named savepoints; the server keeps the names. They nest: rolling back to or releasing one
+  // removes all newer ones; one that was rolled back to remains. Setting one costs nothing until
+  // the next change.
+  SavepointId SetSavepoint();
+  Status RollbackToSavepoint(SavepointId savepoint);  // kNotFound: no such savepoint (any more)
+  Status ReleaseSavepoint(SavepointId savepoint);     // the same
+
+  bool HasWrites() const;
+  uint64_t write_bytes() const;
+
+  // Two-phase commit. After an ok Prepare only Commit, Rollback or Detach may follow. On error the
+  // transaction is as before: roll it back. A transaction without changes prepares to nothing.
+  Status Prepare(ByteView name, store::Durability durability);
+  bool is_prepared() const { return prepared_; }
+
+  // Ends the transaction: makes its changes visible, then releases its locks. When it was refused
+  // (kNoSpace, kReadOnly) the transaction is still active: roll it back. After any other error the
+  // outcome is unknown until the next start; it is over here.
+  Status Commit(store::Durability durability);
+  // Never leaves it active. An error means that a prepared transaction could not be marked as
+  // rolled back and will be found again at the next start.
+  Status Rollback();
+
+ private:
+  friend class TransactionManager;
+  explicit Transaction(TransactionManager& manager);
+
+  struct TableChange {
+    TableId table;
+    store::TableCounters counters;
+  };
+  // A savepoint costs nothing until a change comes after it: then it is `set` in the batch and
+  // remembers the counters of that moment.
+  struct Savepoint {
+    SavepointId id = 0;
+    bool set = false;
+    bool at_start = false;  // nothing had been written: rolling back means emptying the batch
+    std::vector<TableChange> tables;
+  };
+
+  TransactionManager& manager_;
+  std::unique_ptr<store::WriteTransaction> writes_;  // created at the first change
+  store::Snapshot view_;
+  Isolation isolation_ = Isolation::kRepeatableRead;
+  bool strict_snapshot_ = false;
+  bool prepared_ = false;
+  SavepointId statement_ = 0;
+  SavepointId last_savepoint_ = 0;
+  std::vector<Savepoint> savepoints_;
+  std::vector<IndexId> written_;  // sorted
+  std::vector<TableChange> tables_;
+
+  // Read by TransactionManager::List from other threads.
+  std::atomic<uint64_t> begun_us_{0};
+  std::atomic<uint64_t> view_taken_us_{0};
+  std::atomic<uint64_t> listed_bytes_{0};
+  std::atomic<bool> listed_prepared_{false};
+
+  // Guarded by the manager's mutex.
+  Transaction* next_ = nullptr;
+  Transaction* previous_ = nullptr;
+};
+
+}  // namespace cairn::txn

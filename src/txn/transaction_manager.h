@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Makes transactions, lists them, and keeps those that are prepared without a connection.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "store/store.h"
+#include "txn/point_locks.h"
+#include "txn/transaction.h"
+
+namespace cairn::txn {
+
+// What the layers above know and transactions need.
+struct TransactionHooks {
+  // Appends the dictionary key of a table's counter record. Required once counters are changed.
+  std::function<void(TableId table, ByteBuffer* key)> counter_key;
+
+  // Told after a commit, on its thread and before its locks are released, what each table gained.
+  // Optional.
+  std::function<void(TableId table, const store::TableCounters& change)> on_commit;
+
+  // The keys to lock again for a change of a transaction found prepared at start; calls `lock` for
+  // each. Null locks the changed key itself, which is right only if nothing else stands for a row.
+  std::function<void(ByteView changed_key, const std::function<void(ByteView)>& lock)> recovered_lock_keys;
+};
+
+// One transaction, for people to read.
+struct TransactionRow {
+  uint64_t id = 0;
+  void* user_data = nullptr;
+  Isolation isolation = Isolation::kRepeatableRead;
+  uint64_t age_us = 0;
+  uint64_t view_age_us = 0;  // 0: no read view
+  uint64_t lock_count = 0;
+  uint64_t write_count = 0;
+  uint64_t write_bytes = 0;
+  bool waiting = false;
+  bool prepared = false;
+};
+
+// Thread rule: all methods are safe from any thread. Lifetime: outlives its transactions; the
+// store outlives it.
+class TransactionManager {
+ public:
+  TransactionManager(store::Store& store, const PointLocks::Options& lock_options, TransactionHooks hooks);
+  ~TransactionManager();
+
+  // A new, inactive transaction for one connection.
+  std::unique_ptr<Transaction> NewTransaction();
+
+  // Takes over the transactions that the store found prepared and locks their keys again. Call
+  // once, after the dictionary is loaded and before any other transaction begins.
+  Status RecoverPrepared();
+
+  // Takes over a prepared transaction whose connection ends before its second phase.
+  void Detach(std::unique_ptr<Transaction> transaction);
+
+  // Prepared transactions without a connection: their names, and ending them by name. kNotFound
+  // when there is none of the name. When ending fails it stays in the list.
+  std::vector<std::string> ListPrepared() const;
+  Status CommitPrepared(ByteView name, store::Durability durability);
+  Status RollbackPrepared(ByteView name);
+
+  // All active transactions, oldest first.
+  std::vector<TransactionRow> List() const;
+  // 0 when no read view is held.
+  uint64_t oldest_view_age_us() const;
+  uint64_t active_count() const;
+
+  store::Store& store() { return store_; }
+  RowLocks& locks() { return locks_; }
+  const RowLocks& locks() const { return locks_; }
+
+ private:
+  friend class Transaction;
+
+  store::Store& store_;
+  PointLocks locks_;
+  const TransactionHooks hooks_;
+  std::atomic<uint64_t> next_id_{1};
+
+  mutable std::mutex mutex_;
+  Transaction* transactions_ = nullptr;                                // guarded by mutex_
+  std::map<std::string, std::unique_ptr<Transaction>> prepared_;       // guarded by mutex_
+};
+
+}  // namespace cairn::txn
