@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A thread that creates, fills, renames, alters, truncates and drops tables until the server dies."""
+
+from __future__ import annotations
+
+import random
+import threading
+import traceback
+from dataclasses import dataclass
+
+from .client import Connection, SqlError
+from .schema import DDL_DATABASE
+from .server import Server
+from .writers import Acknowledged
+
+TABLES_MAX = 6
+State = dict[str, int]  # table: its number of rows
+
+
+@dataclass(frozen=True)
+class Step:
+    sql: str
+    after: State
+
+
+def create_sql(engine: str, name: str) -> str:
+    return (
+        f"CREATE TABLE {name} (id INT AUTO_INCREMENT PRIMARY KEY, a INT, b VARCHAR(30),"
+        f" KEY a (a), UNIQUE KEY b (b)) ENGINE={engine}"
+    )
+
+
+class DdlWriter(threading.Thread):
+    """`state` is what was acknowledged last, `pending` what the step under way would make of it."""
+
+    def __init__(self, server: Server, seed: str, state: State, acknowledged: Acknowledged) -> None:
+        super().__init__(name="ddl", daemon=True)
+        self.state = dict(state)
+        self.pending: State = dict(state)
+        self.failure = ""
+        self.history: list[str] = []
+        self._server = server
+        self._rng = random.Random(seed)
+        self._commits = acknowledged
+        self._number = 0
+
+    def run(self) -> None:
+        try:
+            with self._server.connect(DDL_DATABASE) as connection:
+                connection.query("SET sql_log_bin = 0")
+                while True:
+                    step = self._next()
+                    self.pending = step.after
+                    self.history.append(step.sql)
+                    connection.query(step.sql)
+                    self.state = step.after
+        except SqlError as error:
+            if not error.lost_connection:
+                self.failure = f"ddl: {error}; before it: {self.history[-6:-1]}"
+        except Exception:
+            self.failure = traceback.format_exc()
+        finally:
+            self._commits.end()
+
+    def _next(self) -> Step:
+        self._number += 1
+        free = [f"t{n}" for n in range(TABLES_MAX) if f"t{n}" not in self.state]
+        if not self.state or (free and self._rng.random() < 0.3):
+            name = self._rng.choice(free)
+            return Step(create_sql(self._server.engine.name, name), {**self.state, name: 0})
+        name = self._rng.choice(sorted(self.state))
+        choice = self._rng.random()
+        if choice < 0.4:
+            rows = self._rng.randint(1, 50)
+            sql = f"INSERT INTO {name} (a, b) SELECT seq % 7, CONCAT('{self._number}-', seq) FROM seq_1_to_{rows}"
+            return Step(sql, {**self.state, name: self.state[name] + rows})
+        if choice < 0.55:
+            return Step(f"TRUNCATE TABLE {name}", {**self.state, name: 0})
+        if choice < 0.7 and free:
+            target = self._rng.choice(free)
+            after = {**self.state, target: self.state[name]}
+            del after[name]
+            return Step(f"RENAME TABLE {name} TO {target}", after)
+        if choice < 0.8:
+            return Step(f"ALTER TABLE {name} ADD COLUMN c{self._number} INT DEFAULT 7, FORCE", dict(self.state))
+        after = dict(self.state)
+        del after[name]
+        return Step(f"DROP TABLE {name}", after)
+
+
+def check(connection: Connection, writer: DdlWriter, may_lose_rows: bool) -> tuple[State, list[str]]:
+    """The tables are those of before or after the step under way, and each is sound."""
+    problems = []
+    there: State = {}
+    for (name,) in connection.query(f"SHOW TABLES FROM {DDL_DATABASE}"):
+        there[str(name)] = int(connection.value(f"SELECT COUNT(*) FROM {DDL_DATABASE}.{name}") or 0)
+        for *_, kind, text in connection.query(f"CHECK TABLE {DDL_DATABASE}.{name} EXTENDED"):
+            if kind in ("error", "warning") or (kind == "status" and text != "OK"):
+                problems.append(f"CHECK TABLE {name}: {text}")
+    allowed = [writer.state, writer.pending]
+    if may_lose_rows:
+        if sorted(there) not in [sorted(state) for state in allowed]:
+            problems.append(f"tables {sorted(there)}, not {[sorted(s) for s in allowed]}")
+    elif there not in allowed:
+        problems.append(f"tables {there}, not one of {allowed}")
+    return there, problems
