@@ -83,6 +83,7 @@ def obtain(variant: Variant, rocksdbs: Path, log_dir: Path) -> Path:
     jobs = len(os.sched_getaffinity(0))
     process.stream(["nice", "ninja", "-C", build, f"-j{jobs}", "rocksdb"], show, log=log)
     _install(source, build, directory)
+    shutil.rmtree(build)
     progress.finish("built")
     return directory
 
@@ -127,5 +128,13 @@ def _install(source: Path, build: Path, directory: Path) -> None:
             place = target / header.relative_to(source / folder)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(header, place)
+    (lib / "definitions").write_text("\n".join(_definitions(build)) + "\n", encoding="utf-8")
     (directory / ".complete").touch()
-    shutil.rmtree(build)
+
+
+def _definitions(build: Path) -> list[str]:
+    """The macros the library was compiled with: internal headers need the very same."""
+    ninja = (build / "build.ninja").read_text(encoding="utf-8")
+    lines = re.findall(r"(?m)^  (?:DEFINES|FLAGS) = (.*)$", ninja)
+    flags = {flag for line in lines for flag in line.split() if flag.startswith("-D")}
+    return sorted(flag.removeprefix("-D") for flag in flags)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Test, benchmark and fuzz programs, gathered from what lies beside the code they test.
+
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+find_library(CAIRN_RAPIDCHECK rapidcheck REQUIRED)
+
+# Sources of one layer that serve a test program see what that layer itself may see.
+function(cairn_add_layer_objects name kind)
+  cairn_sources(${name} ${kind} sources)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(cairn_${name}_${kind} OBJECT ${sources})
+  target_link_libraries(cairn_${name}_${kind} PRIVATE cairn_flags PUBLIC cairn_${name})
+  target_compile_definitions(cairn_${name}_${kind} PRIVATE CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  if(name STREQUAL "store")
+    target_link_libraries(cairn_${name}_${kind} PRIVATE cairn_rocksdb_headers)
+  endif()
+endfunction()
+
+# One program from all layers' sources of a kind.
+function(cairn_add_program program kind)
+  cairn_layer_names(names)
+  foreach(name ${names})
+    cairn_add_layer_objects(${name} ${kind})
+    if(TARGET cairn_${name}_${kind})
+      list(APPEND objects cairn_${name}_${kind})
+    endif()
+  endforeach()
+  if(objects)
+    add_executable(${program})
+    target_link_libraries(${program} PRIVATE cairn_flags ${objects} ${ARGN})
+  endif()
+endfunction()
+
+# Tests of the adapter, with the server's own code from its embedded library: real collations.
+function(cairn_add_server_tests)
+  cairn_sources(server test sources)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(cairn_server_tests ${sources})
+  target_compile_definitions(cairn_server_tests PRIVATE CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  target_link_libraries(cairn_server_tests PRIVATE
+    cairn_flags cairn_link_quickly cairn_server cairn_services "${CAIRN_RAPIDCHECK}"
+    "${CAIRN_SERVER_PREFIX}/lib/libmariadbd.so" GTest::gtest GTest::gtest_main)
+  target_link_options(cairn_server_tests PRIVATE "-Wl,-rpath,${CAIRN_SERVER_PREFIX}/lib")
+endfunction()
+
+# Each fuzz target is a program. Without libFuzzer it runs stored and random inputs by our driver.
+function(cairn_add_fuzzers)
+  cairn_layer_names(names)
+  foreach(name ${names})
+    cairn_sources(${name} fuzz sources)
+    foreach(source ${sources})
+      get_filename_component(program "${source}" NAME_WE)
+      add_executable(${program} "${source}")
+      set_target_properties(${program} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz")
+      target_link_libraries(${program} PRIVATE cairn_flags cairn_link_quickly cairn_${name})
+      if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+      else()
+        target_sources(${program} PRIVATE "${CMAKE_SOURCE_DIR}/cmake/fuzz_main.cc")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+function(cairn_add_tests)
+  cairn_add_program(cairn_unit_tests test
+    cairn_link_quickly "${CAIRN_RAPIDCHECK}" GTest::gtest GTest::gtest_main)
+  cairn_add_program(cairn_bench_micro bench
+    cairn_link_optimised benchmark::benchmark benchmark::benchmark_main)
+  cairn_add_server_tests()
+  cairn_add_fuzzers()
+endfunction()
