@@ -36,6 +36,13 @@ class ColumnSet {
     for (uint64_t word : words_) count += static_cast<size_t>(__builtin_popcountll(word));
     return count;
   }
+  // Precondition: both are sets over as many columns.
+  bool Intersects(const ColumnSet& other) const {
+    for (size_t word = 0; word < words_.size(); ++word) {
+      if ((words_[word] & other.words_[word]) != 0) return true;
+    }
+    return false;
+  }
   bool operator==(const ColumnSet& other) const = default;
 
  private:

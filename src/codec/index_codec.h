@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
@@ -37,14 +38,12 @@ class EntryPlan {
 
  private:
   friend class IndexCodec;
-  // What to do with one part of the entry; parts are visited in the order of the entry.
-  struct Step {
-    bool wanted = false;
-  };
   explicit EntryPlan(size_t column_count) : missing_(column_count) {}
+  bool Wants(unsigned part) const { return (wanted_parts_ >> part & 1) != 0; }
 
-  std::vector<Step> steps_;  // one per entry part, up to the last that matters
-  bool needs_originals_ = false;
+  uint64_t wanted_parts_ = 0;        // bit per entry part
+  unsigned visited_part_count_ = 0;  // the parts up to the last one that matters
+  bool reads_originals_ = false;
   ColumnSet missing_;
 };
 
@@ -60,6 +59,9 @@ class EntryPlan {
 // All record pointers are to records of the layout given at construction.
 class IndexCodec {
  public:
+  // The server allows 32 parts to a key.
+  static constexpr unsigned kEntryPartsMax = 64;
+
   // The primary key. No parts: a hidden one, whose only part is an 8-byte row id.
   static IndexCodec Primary(const RecordLayout& layout, IndexId id, const std::vector<KeyPart>& parts);
   static IndexCodec Secondary(const RecordLayout& layout, IndexId id, const std::vector<KeyPart>& parts, bool unique,
@@ -123,15 +125,37 @@ class IndexCodec {
 
  private:
   friend class RowCodec;
+  // Where a part of the primary key is in an entry of a secondary.
+  struct PrimarySource {
+    uint8_t entry_part;
+    bool inverted;
+  };
+  // The encoded parts of one entry, in key and value.
+  struct Walk;
+
   IndexCodec() = default;
-  void AddPrimaryRest(const RecordLayout& layout, const IndexCodec& primary);
+  void AddPart(const RecordLayout& layout, const KeyPart& part);
+  void AddPrimaryRest(const IndexCodec& primary);
+  void AppendPrimaryRest(ByteView primary_key, ByteBuffer* out) const;
+  void AppendOriginals(const uint8_t* record, size_t value_start, ByteBuffer* value) const;
+  [[nodiscard]] bool ReadOriginals(const EntryPlan& plan, const Walk& walk, uint8_t* record) const;
+  Status Corrupt(const char* what, ByteView key, ByteView value) const;
 
   IndexId id_;
   bool is_primary_ = false;
   bool hidden_row_id_ = false;
   bool unique_ = false;
+  // All of the primary key is behind the own parts, none among them.
+  bool rest_is_whole_ = false;
+  bool keeps_originals_ = false;
   unsigned own_part_count_ = 0;
-  std::vector<KeyPartCodec> parts_;  // the entry parts
+  size_t column_count_ = 0;
+  std::string default_record_;
+  std::vector<KeyPartCodec> parts_;          // the entry parts
+  std::vector<KeyPart> declared_;            // what each was made from
+  IndexId primary_id_;                       // secondaries only, as the next two
+  std::vector<KeyPartCodec> primary_parts_;
+  std::vector<PrimarySource> primary_sources_;
 };
 
 // Turns `key` into the least key greater than every key that starts with it. False, leaving it

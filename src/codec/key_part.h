@@ -36,15 +36,10 @@ class KeyPartCodec {
 
   const ColumnLayout& column() const { return column_; }
   bool descending() const { return descending_; }
-  bool is_prefix() const { return prefix_bytes_ != 0; }
   GiveBack give_back() const { return give_back_; }
 
   // Bytes of the part when every value takes the same number, otherwise 0.
   uint32_t fixed_bytes() const { return fixed_bytes_; }
-
-  bool IsNull(const uint8_t* record) const {
-    return column_.nullable && (record[column_.null_offset] & column_.null_mask) != 0;
-  }
 
   // Appends the part of the value in `record`.
   void EncodeRecord(const uint8_t* record, ByteBuffer* key) const;
@@ -60,7 +55,7 @@ class KeyPartCodec {
 
   // Whether the encoded part says NULL. Precondition: EncodedBytes() was not 0.
   bool EncodedIsNull(ByteView part) const {
-    return column_.nullable && static_cast<uint8_t>(part[0]) == (descending_ ? 0xff : 0x00);
+    return column_.nullable && static_cast<uint8_t>(part[0]) == mask();
   }
 
   // Writes the value of the encoded, not-NULL part `part` (exactly EncodedBytes() long) to the
@@ -72,20 +67,31 @@ class KeyPartCodec {
   bool NeedsOriginal(const uint8_t* record) const;
 
  private:
+  // What a number becomes in the key.
+  enum class Form : uint8_t { kBytes, kUnsigned, kSigned, kFloat, kDouble, kText };
+
   KeyPartCodec() = default;
 
+  uint8_t mask() const { return descending_ ? 0xff : 0x00; }
+  // Whether text compares as if padded with spaces.
+  bool IsPadded() const;
+  ByteView Truncate(ByteView value) const;
   void EncodeValue(ByteView value, ByteBuffer* key) const;
-  void EncodeNumber(const uint8_t* from, uint8_t* to) const;
   void EncodeText(ByteView text, ByteBuffer* key) const;
-  bool DecodeNumber(const uint8_t* from, uint8_t* to) const;
-  bool DecodeText(ByteView part, uint8_t* record) const;
+  size_t TextBytes(ByteView bytes) const;
+  bool DecodeText(ByteView stream, uint8_t* record) const;
 
   ColumnLayout column_;
-  uint32_t prefix_bytes_ = 0;
-  uint32_t prefix_chars_ = 0;
-  uint32_t fixed_bytes_ = 0;
+  Form form_ = Form::kBytes;
   bool descending_ = false;
   GiveBack give_back_ = GiveBack::kAlways;
+  uint32_t prefix_bytes_ = 0;
+  uint32_t prefix_chars_ = 0;
+  // Bytes of the value in the key when it is no text.
+  uint32_t value_bytes_ = 0;
+  uint32_t fixed_bytes_ = 0;
+  // Bytes of the data area of the part in a search tuple.
+  uint32_t tuple_bytes_ = 0;
 };
 
 }  // namespace cairn::codec

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Self-delimiting, order-keeping byte forms of streams of weights (docs/formats/key.md, section 3).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace cairn::codec {
+
+// A stream is units of 1 to 4 bytes. Both forms below are prefix-free: no encoded stream is the
+// beginning of another, so they may be concatenated and inverted. `mask` is 0x00 for ascending
+// and 0xff for descending parts, whose bytes are all inverted. Thread rule: pure functions.
+
+// Ends the stream that begins at byte `start` of `out`, in place, as if padded with endless
+// units equal to `space`: trailing ones go, the others get a class byte, and the end is marked.
+void FinishPadded(size_t start, unsigned unit_bytes, const uint8_t* space, ByteBuffer* out);
+
+// Ends it so that the end sorts before every unit.
+void FinishUnpadded(size_t start, unsigned unit_bytes, ByteBuffer* out);
+
+// The bytes the stream takes at the start of `bytes`, its end included; 0 when it has no end or
+// is malformed.
+size_t PaddedBytes(ByteView bytes, unsigned unit_bytes, const uint8_t* space, uint8_t mask);
+size_t UnpaddedBytes(ByteView bytes, unsigned unit_bytes, uint8_t mask);
+
+// Writes the units of an encoded stream (exactly PaddedBytes() long) to `to`, at most `to_bytes`.
+// Returns their size in bytes, or SIZE_MAX when they do not fit.
+size_t UnpackPadded(ByteView stream, unsigned unit_bytes, const uint8_t* space, uint8_t mask, uint8_t* to,
+                    size_t to_bytes);
+size_t UnpackUnpadded(ByteView stream, unsigned unit_bytes, uint8_t mask, uint8_t* to, size_t to_bytes);
+
+}  // namespace cairn::codec
