@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
@@ -20,6 +21,27 @@ class DecodePlan {
  private:
   friend class RowCodec;
   DecodePlan() = default;
+
+  // A stretch of wanted columns that lie side by side in the row and in the record.
+  struct Run {
+    uint32_t row_offset;  // from the start of the fixed columns, when none is absent
+    uint32_t record_offset;
+    uint32_t bytes;
+  };
+  struct NullByte {
+    uint32_t record_offset;
+    uint8_t mask;
+  };
+
+  uint64_t wanted_key_parts_ = 0;     // bit per part of the primary key
+  unsigned visited_key_parts_ = 0;    // the parts up to the last wanted
+  unsigned visited_fixed_ = 0;        // likewise, slots of fixed size
+  unsigned visited_variable_ = 0;     // likewise, slots of variable size
+  uint32_t dense_bytes_ = 0;          // what the visited fixed slots take when none is absent
+  std::vector<Run> runs_;
+  std::vector<NullByte> null_bytes_;  // null bits of the wanted columns
+  std::vector<uint8_t> slow_mask_;    // presence bits that must be zero for runs_ and null_bytes_ to do
+  std::vector<uint8_t> wants_slot_;   // per slot, fixed then variable
 };
 
 // Knows the rows of one table at one schema version.
@@ -46,7 +68,44 @@ class RowCodec {
   Status Decode(const DecodePlan& plan, ByteView key, ByteView value, uint8_t* record) const;
 
  private:
+  static constexpr uint32_t kNoBit = UINT32_MAX;
+  static constexpr unsigned kNoPart = UINT32_MAX;
+
+  // A column's place in the row.
+  struct Slot {
+    ColumnLayout column;
+    uint16_t position = 0;       // in RecordLayout::columns
+    uint32_t absence_bit = kNoBit;
+    unsigned key_part = kNoPart;  // absent means: the key gives it back, by this part
+    uint32_t dense_offset = 0;   // fixed slots only
+  };
+
+  void AddSlots(const RecordLayout& layout);
+  void PlaceSlots();
+  bool IsAbsent(const Slot& slot, const uint8_t* record) const;
+  void EncodeFixed(const uint8_t* record, const uint8_t* bitmap, ByteBuffer* value) const;
+  void EncodeVariable(const uint8_t* record, size_t bitmap_at, ByteBuffer* value) const;
+  void PlanFixed(DecodePlan* plan) const;
+  const char* DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
+  const char* DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const;
+  const char* DecodeFixedSparsely(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,
+                                  const uint8_t* end, uint8_t* record) const;
+  const char* DecodeVariable(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at, const uint8_t* end,
+                             uint8_t* record) const;
+  uint32_t AbsentFixedBytes(const uint8_t* bitmap) const;
+
   uint32_t schema_version_;
+  std::string version_bytes_;  // the schema version as each row begins
+  IndexId primary_id_;
+  std::string default_record_;
+  std::vector<KeyPartCodec> key_parts_;
+  std::vector<uint16_t> key_columns_;
+  std::vector<Slot> fixed_;
+  std::vector<Slot> variable_;
+  uint32_t bitmap_bytes_ = 0;
+  uint32_t fixed_absence_bits_ = 0;  // the first ones belong to fixed slots
+  uint32_t fixed_bytes_ = 0;         // of all fixed slots when none is absent
+  std::vector<DecodePlan::Run> runs_;  // all fixed slots
 };
 
 }  // namespace cairn::codec

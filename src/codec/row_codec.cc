@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Rows. See docs/formats/row.md for the bytes.
+#include "codec/row_codec.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "codec/evidence.h"
+#include "codec/record_access.h"
+
+namespace cairn::codec {
+namespace {
+
+bool HasBit(const uint8_t* bitmap, uint32_t bit) { return (bitmap[bit / 8] >> (bit % 8) & 1) != 0; }
+
+// memcpy of a size not known at compile time, mostly a few bytes: two overlapping moves.
+inline void CopyRun(uint8_t* to, const uint8_t* from, uint32_t bytes) {
+  if (bytes > 16) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 8) {
+    const uint64_t head = LoadLe64(from), tail = LoadLe64(from + bytes - 8);
+    StoreLe64(to, head);
+    StoreLe64(to + bytes - 8, tail);
+  } else if (bytes >= 4) {
+    const uint32_t head = LoadLe32(from), tail = LoadLe32(from + bytes - 4);
+    StoreLe32(to, head);
+    StoreLe32(to + bytes - 4, tail);
+  } else {
+    for (uint32_t byte = 0; byte < bytes; ++byte) to[byte] = from[byte];
+  }
+}
+
+// Reads a length, which is a varint of at most 32 bits. Null when malformed or cut short.
+inline const uint8_t* ReadLength(const uint8_t* at, const uint8_t* end, uint32_t* length) {
+  if (at != end && *at < 0x80) {
+    *length = *at;
+    return at + 1;
+  }
+  ByteReader reader(AsBytes(at, static_cast<size_t>(end - at)));
+  return reader.ReadVarint32(length) ? reader.position() : nullptr;
+}
+
+}  // namespace
+
+RowCodec::RowCodec(const RecordLayout& layout, const IndexCodec& primary, uint32_t schema_version)
+    : schema_version_(schema_version), primary_id_(primary.id_), default_record_(layout.default_record) {
+  assert(primary.is_primary_);
+  ByteBuffer version;
+  version.AppendVarint(schema_version);
+  version_bytes_ = version.ToString();
+  key_parts_ = primary.parts_;
+  for (const KeyPart& part : primary.declared_) key_columns_.push_back(part.column);
+  AddSlots(layout);
+  PlaceSlots();
+}
+
+void RowCodec::AddSlots(const RecordLayout& layout) {
+  for (size_t position = 0; position < layout.columns.size(); ++position) {
+    Slot slot;
+    slot.column = layout.columns[position];
+    slot.position = static_cast<uint16_t>(position);
+    if (!slot.column.stored) continue;
+    CheckLayout(slot.column);
+    bool in_key = false;
+    for (unsigned part = 0; part < key_parts_.size(); ++part) {
+      if (key_columns_[part] != position) continue;
+      in_key |= key_parts_[part].give_back() == GiveBack::kAlways;
+      if (key_parts_[part].give_back() == GiveBack::kMostly) slot.key_part = part;
+    }
+    if (!in_key) (IsVariable(slot.column.type) ? variable_ : fixed_).push_back(slot);
+  }
+  // Columns that are always there come first, so that their places depend on nothing.
+  std::stable_partition(fixed_.begin(), fixed_.end(),
+                        [](const Slot& slot) { return !slot.column.nullable && slot.key_part == kNoPart; });
+}
+
+void RowCodec::PlaceSlots() {
+  uint32_t bit_count = 0;
+  const auto place_bit = [&](Slot& slot) {
+    if (slot.column.nullable || slot.key_part != kNoPart) slot.absence_bit = bit_count++;
+  };
+  for (Slot& slot : fixed_) {
+    place_bit(slot);
+    slot.dense_offset = fixed_bytes_;
+    fixed_bytes_ += slot.column.pack_length;
+  }
+  fixed_absence_bits_ = bit_count;
+  for (Slot& slot : variable_) place_bit(slot);
+  bitmap_bytes_ = (bit_count + 7) / 8;
+  DecodePlan all;
+  all.wants_slot_.assign(fixed_.size() + variable_.size(), 1);
+  PlanFixed(&all);
+  runs_ = std::move(all.runs_);
+}
+
+bool RowCodec::IsAbsent(const Slot& slot, const uint8_t* record) const {
+  if (slot.key_part != kNoPart) return !key_parts_[slot.key_part].NeedsOriginal(record);
+  return IsNullIn(slot.column, record);
+}
+
+void RowCodec::Encode(const uint8_t* record, ByteBuffer* value) const {
+  value->Append(version_bytes_);
+  const size_t bitmap_at = value->size();
+  value->Reserve(bitmap_bytes_ + fixed_bytes_);
+  uint8_t* bitmap = value->Extend(bitmap_bytes_);
+  std::memset(bitmap, 0, bitmap_bytes_);
+  const auto mark = [&](const Slot& slot) {
+    if (slot.absence_bit == kNoBit || !IsAbsent(slot, record)) return;
+    bitmap[slot.absence_bit / 8] |= static_cast<uint8_t>(1 << (slot.absence_bit % 8));
+  };
+  for (const Slot& slot : fixed_) mark(slot);
+  for (const Slot& slot : variable_) mark(slot);
+  EncodeFixed(record, bitmap, value);
+  EncodeVariable(record, bitmap_at, value);
+}
+
+// Room for all fixed slots is reserved, so `bitmap` stays valid.
+void RowCodec::EncodeFixed(const uint8_t* record, const uint8_t* bitmap, ByteBuffer* value) const {
+  if (AbsentFixedBytes(bitmap) == 0) {
+    uint8_t* to = value->Extend(fixed_bytes_);
+    for (const DecodePlan::Run& run : runs_) CopyRun(to + run.row_offset, record + run.record_offset, run.bytes);
+    return;
+  }
+  for (const Slot& slot : fixed_) {
+    if (slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit)) continue;
+    value->Append(record + slot.column.offset, slot.column.pack_length);
+  }
+}
+
+void RowCodec::EncodeVariable(const uint8_t* record, size_t bitmap_at, ByteBuffer* value) const {
+  const auto is_absent = [&](const Slot& slot) {
+    return slot.absence_bit != kNoBit && HasBit(value->data() + bitmap_at, slot.absence_bit);
+  };
+  size_t length_at = value->size();
+  for (const Slot& slot : variable_) {
+    if (!is_absent(slot)) value->AppendVarint(StoredValueIn(slot.column, record).size());
+  }
+  for (const Slot& slot : variable_) {
+    if (is_absent(slot)) continue;
+    // The length was just written; to trim CHAR(n) again would cost more.
+    uint32_t length = 0;
+    const uint8_t* at = value->data() + length_at;
+    length_at += static_cast<size_t>(ReadLength(at, value->data() + value->size(), &length) - at);
+    value->Append(ValueIn(slot.column, record).data(), length);
+  }
+}
+
+uint32_t RowCodec::AbsentFixedBytes(const uint8_t* bitmap) const {
+  bool any = false;
+  const uint32_t whole_bytes = fixed_absence_bits_ / 8;
+  for (uint32_t byte = 0; byte < whole_bytes; ++byte) any |= bitmap[byte] != 0;
+  const uint32_t rest_bits = fixed_absence_bits_ % 8;
+  if (rest_bits != 0) any |= (bitmap[whole_bytes] & ((1 << rest_bits) - 1)) != 0;
+  if (!any) return 0;
+  uint32_t bytes = 0;
+  for (const Slot& slot : fixed_) {
+    if (slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit)) bytes += slot.column.pack_length;
+  }
+  return bytes;
+}
+
+void RowCodec::PlanFixed(DecodePlan* plan) const {
+  for (size_t index = 0; index < fixed_.size(); ++index) {
+    if (plan->wants_slot_[index] == 0) continue;
+    const ColumnLayout& column = fixed_[index].column;
+    plan->visited_fixed_ = static_cast<unsigned>(index + 1);
+    plan->dense_bytes_ = fixed_[index].dense_offset + column.pack_length;
+    if (!plan->runs_.empty()) {
+      DecodePlan::Run& last = plan->runs_.back();
+      if (last.row_offset + last.bytes == fixed_[index].dense_offset &&
+          last.record_offset + last.bytes == column.offset) {
+        last.bytes += column.pack_length;
+        continue;
+      }
+    }
+    plan->runs_.push_back({fixed_[index].dense_offset, column.offset, column.pack_length});
+  }
+}
+
+DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
+  DecodePlan plan;
+  for (unsigned part = 0; part < key_parts_.size(); ++part) {
+    const GiveBack give_back = key_parts_[part].give_back();
+    if (give_back != GiveBack::kAlways && give_back != GiveBack::kMostly) continue;
+    if (!wanted.Has(key_columns_[part])) continue;
+    plan.wanted_key_parts_ |= uint64_t{1} << part;
+    plan.visited_key_parts_ = part + 1;
+  }
+  plan.slow_mask_.assign(bitmap_bytes_, 0);
+  plan.wants_slot_.assign(fixed_.size() + variable_.size(), 0);
+  const auto add_null_bit = [&](const ColumnLayout& column) {
+    if (!column.nullable) return;
+    for (DecodePlan::NullByte& byte : plan.null_bytes_) {
+      if (byte.record_offset != column.null_offset) continue;
+      byte.mask |= column.null_mask;
+      return;
+    }
+    plan.null_bytes_.push_back({column.null_offset, column.null_mask});
+  };
+  const auto watch = [&](const Slot& slot) {
+    if (slot.absence_bit != kNoBit) plan.slow_mask_[slot.absence_bit / 8] |= uint8_t(1 << (slot.absence_bit % 8));
+  };
+  for (size_t index = 0; index < fixed_.size(); ++index) {
+    if (!wanted.Has(fixed_[index].position)) continue;
+    plan.wants_slot_[index] = 1;
+    add_null_bit(fixed_[index].column);
+  }
+  PlanFixed(&plan);
+  for (size_t index = 0; index < plan.visited_fixed_; ++index) watch(fixed_[index]);
+  for (size_t index = 0; index < variable_.size(); ++index) {
+    if (!wanted.Has(variable_[index].position)) continue;
+    plan.wants_slot_[fixed_.size() + index] = 1;
+    plan.visited_variable_ = static_cast<unsigned>(index + 1);
+    add_null_bit(variable_[index].column);
+  }
+  return plan;
+}
+
+Status RowCodec::Decode(const DecodePlan& plan, ByteView key, ByteView value, uint8_t* record) const {
+  const char* wrong = nullptr;
+  if (plan.visited_key_parts_ != 0) wrong = DecodeKeyParts(plan, key, record);
+  if (wrong == nullptr) wrong = DecodeRow(plan, value, record);
+  if (wrong == nullptr) [[likely]] return Status::Ok();
+  return Status::Corruption("row of index " + std::to_string(primary_id_.value) + " (schema version " +
+                            std::to_string(schema_version_) + "): " + wrong + "; key " + HexEvidence(key) +
+                            ", value " + HexEvidence(value));
+}
+
+// A column the key gives back mostly is written here and again by DecodeVariable() or
+// DecodeFixedSparsely() when the row holds the original.
+const char* RowCodec::DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const {
+  if (key.size() < 4 || LoadBe32(key.data()) != primary_id_.value) return "the key is not of this index";
+  key.remove_prefix(4);
+  for (unsigned part = 0; part < plan.visited_key_parts_; ++part) {
+    const KeyPartCodec& part_codec = key_parts_[part];
+    const size_t size = part_codec.EncodedBytes(key);
+    if (size == 0) return "a key part is malformed or cut short";
+    if ((plan.wanted_key_parts_ >> part & 1) != 0 && !part_codec.Decode(key.substr(0, size), record)) {
+      return "a key part holds no value of its column";
+    }
+    key.remove_prefix(size);
+  }
+  return nullptr;
+}
+
+const char* RowCodec::DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const {
+  if (value.substr(0, version_bytes_.size()) != version_bytes_) return "the row is of another schema version";
+  const uint8_t* bitmap = reinterpret_cast<const uint8_t*>(value.data()) + version_bytes_.size();
+  const uint8_t* const end = reinterpret_cast<const uint8_t*>(value.data()) + value.size();
+  if (static_cast<size_t>(end - bitmap) < bitmap_bytes_) return "the row is cut short in its bitmap";
+  const uint8_t* const fixed = bitmap + bitmap_bytes_;
+  for (const DecodePlan::NullByte& byte : plan.null_bytes_) {
+    record[byte.record_offset] &= static_cast<uint8_t>(~byte.mask);
+  }
+  uint8_t slow = 0;
+  for (uint32_t byte = 0; byte < bitmap_bytes_; ++byte) slow |= bitmap[byte] & plan.slow_mask_[byte];
+  if (slow != 0) {
+    if (const char* wrong = DecodeFixedSparsely(plan, bitmap, fixed, end, record)) return wrong;
+  } else {
+    if (static_cast<size_t>(end - fixed) < plan.dense_bytes_) return "the row is cut short in its fixed columns";
+    for (const DecodePlan::Run& run : plan.runs_) CopyRun(record + run.record_offset, fixed + run.row_offset, run.bytes);
+  }
+  if (plan.visited_variable_ == 0) return nullptr;
+  const uint32_t fixed_bytes = fixed_bytes_ - AbsentFixedBytes(bitmap);
+  if (static_cast<size_t>(end - fixed) < fixed_bytes) return "the row is cut short in its fixed columns";
+  return DecodeVariable(plan, bitmap, fixed + fixed_bytes, end, record);
+}
+
+const char* RowCodec::DecodeFixedSparsely(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,
+                                          const uint8_t* end, uint8_t* record) const {
+  for (unsigned index = 0; index < plan.visited_fixed_; ++index) {
+    const Slot& slot = fixed_[index];
+    const bool wanted = plan.wants_slot_[index] != 0;
+    if (slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit)) {
+      if (wanted && slot.key_part == kNoPart) StoreNull(slot.column, default_record_, record);
+      continue;
+    }
+    const uint32_t bytes = slot.column.pack_length;
+    if (static_cast<size_t>(end - at) < bytes) return "the row is cut short in its fixed columns";
+    if (wanted) CopyRun(record + slot.column.offset, at, bytes);
+    at += bytes;
+  }
+  return nullptr;
+}
+
+const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,
+                                     const uint8_t* end, uint8_t* record) const {
+  const auto is_absent = [&](const Slot& slot) {
+    return slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit);
+  };
+  // The bytes begin behind the last length.
+  const uint8_t* data = at;
+  for (const Slot& slot : variable_) {
+    uint32_t ignored;
+    if (!is_absent(slot) && (data = ReadLength(data, end, &ignored)) == nullptr) return "a length is malformed";
+  }
+  const uint8_t* wants = plan.wants_slot_.data() + fixed_.size();
+  for (unsigned index = 0; index < plan.visited_variable_; ++index) {
+    const Slot& slot = variable_[index];
+    if (is_absent(slot)) {
+      if (wants[index] != 0 && slot.key_part == kNoPart) StoreNull(slot.column, default_record_, record);
+      continue;
+    }
+    uint32_t length = 0;
+    at = ReadLength(at, end, &length);
+    if (static_cast<size_t>(end - data) < length) return "the row is cut short in its variable columns";
+    if (wants[index] != 0 && !StoreValue(slot.column, AsBytes(data, length), record)) {
+      return "a value is longer than its column";
+    }
+    data += length;
+  }
+  if (plan.visited_variable_ == variable_.size() && data != end) return "the row is too long";
+  return nullptr;
+}
+
+}  // namespace cairn::codec
