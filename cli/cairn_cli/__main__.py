@@ -9,7 +9,7 @@ from cairn_cli import console
 from cairn_cli.errors import CairnError
 
 # Each is a module with HELP, add_arguments(parser) and run(arguments) -> exit code.
-SUBCOMMANDS = ("setup", "build", "run", "test", "start", "stop", "status", "sql")
+SUBCOMMANDS = ("setup", "build", "run", "test", "start", "stop", "status", "sql", "mtr")
 
 
 def main(argv: list[str]) -> int:
