@@ -13,6 +13,8 @@
 
 namespace cairn::store {
 
+struct CursorBounds;
+
 struct CursorOptions {
   // Null reads what is committed when the cursor is opened (a moment of its own).
   const Snapshot* snapshot = nullptr;
@@ -69,14 +71,13 @@ class Cursor final {
  private:
   friend class Store;
   friend class WriteTransaction;
-  struct Bounds;
   void Load();
 
-  rocks::Iterator* iterator_ = nullptr;
+  std::unique_ptr<CursorBounds> bounds_;  // the iterator points into it, so it dies after it
+  std::unique_ptr<rocks::Iterator> iterator_;
   bool valid_ = false;
   ByteView key_;
   ByteView value_;
-  std::unique_ptr<Bounds> bounds_;  // the iterator points into it
 };
 
 }  // namespace cairn::store

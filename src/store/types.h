@@ -61,7 +61,8 @@ class Snapshot {
 
  private:
   friend class Store;
-  friend const rocks::Snapshot* RocksSnapshot(const Snapshot* snapshot);
+  friend class WriteTransaction;
+  friend struct CursorBounds;
   Store* store_ = nullptr;
   const rocks::Snapshot* rocks_ = nullptr;
 };

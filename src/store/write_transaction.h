@@ -84,11 +84,13 @@ class WriteTransaction {
   friend class Store;
   enum class State : uint8_t { kOpen, kPrepared, kFinished };
   WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> rocks, State state);
-  Status SetDurability(Durability durability);
+  void SetDurability(Durability durability);
+  void Finish(bool reusable);
 
   Store* const store_;
   std::unique_ptr<rocks::Transaction> rocks_;
   State state_;
+  uint64_t size_bytes_max_ = 0;
   std::string name_;
 };
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The file that says which version of Cairn's store format a directory has.
+#include "store/format_file.h"
+
+#include <charconv>
+
+#include <rocksdb/env.h>
+
+#include "store/rocks_status.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr std::string_view kPrefix = "cairn store format ";
+
+Status Parse(const std::string& path, std::string_view text) {
+  unsigned format = 0;
+  if (!text.starts_with(kPrefix) || !text.ends_with('\n')) {
+    return Status::Corruption(path + " does not hold a format line");
+  }
+  text.remove_prefix(kPrefix.size());
+  text.remove_suffix(1);
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), format);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || format == 0) {
+    return Status::Corruption(path + " does not hold a format number");
+  }
+  if (format > kStoreFormat) {
+    return Status(Status::Code::kFormatTooNew, path + " says format " + std::to_string(format) +
+                                                   ", this version knows up to " +
+                                                   std::to_string(kStoreFormat));
+  }
+  return Status::Ok();
+}
+
+// By rename, so that a crash leaves the whole file or none.
+Status Create(rocks::Env* env, const std::string& directory, const std::string& path) {
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->CreateDirIfMissing(directory)));
+  const std::string text = std::string(kPrefix) + std::to_string(kStoreFormat) + "\n";
+  const std::string temporary = path + ".tmp";
+  CAIRN_RETURN_IF_ERROR(FromRocks(rocks::WriteStringToFile(env, text, temporary, /*should_sync=*/true)));
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->RenameFile(temporary, path)));
+  std::unique_ptr<rocks::Directory> handle;
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->NewDirectory(directory, &handle)));
+  return FromRocks(handle->Fsync());
+}
+
+}  // namespace
+
+Status CheckFormatFile(rocks::Env* env, const std::string& directory, bool may_create) {
+  const std::string path = directory + "/CAIRN_FORMAT";
+  const rocks::Status exists = env->FileExists(path);
+  if (exists.ok()) {
+    std::string text;
+    CAIRN_RETURN_IF_ERROR(FromRocks(rocks::ReadFileToString(env, path, &text)));
+    return Parse(path, text);
+  }
+  if (!exists.IsNotFound()) return FromRocks(exists);
+  if (env->FileExists(directory + "/CURRENT").ok()) {
+    return Status::InvalidArgument(directory + " holds a RocksDB database that is not Cairn's");
+  }
+  if (!may_create) return Status::NotFound("no store in " + directory);
+  return Create(env, directory, path);
+}
+
+}  // namespace cairn::store

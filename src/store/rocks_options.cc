@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// All settings of RocksDB, derived from a memory budget and a number of cores.
+#include "store/rocks_options.h"
+
+#include <algorithm>
+#include <sys/resource.h>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/statistics.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
+#include <rocksdb/write_buffer_manager.h>
+
+#include "store/counters_merge.h"
+#include "store/rocks_status.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+
+// -1, which keeps every file open, needs room in the process's limit; the server needs some too.
+int MaxOpenFiles() {
+  constexpr rlim_t kPlenty = 16384;
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kPlenty) return -1;
+  return static_cast<int>(std::max<rlim_t>(limit.rlim_cur / 2, 64));
+}
+
+rocks::BlockBasedTableOptions TableOptions(const StoreOptions& options, std::shared_ptr<rocks::Cache> cache) {
+  rocks::BlockBasedTableOptions table;
+  table.block_cache = std::move(cache);
+  table.block_size = 16 << 10;
+  table.filter_policy.reset(rocks::NewBloomFilterPolicy(10));
+  table.whole_key_filtering = true;
+  // One bounded budget holds the metadata too; what every read needs stays in it.
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  table.metadata_cache_options.unpartitioned_pinning = rocks::PinningTier::kFlushedAndSimilar;
+  table.metadata_cache_options.top_level_index_pinning = rocks::PinningTier::kAll;
+  if (options.paranoid) table.detect_filter_construct_corruption = true;
+  return table;
+}
+
+void SetCompression(rocks::ColumnFamilyOptions* family) {
+  // The first two levels that hold data are rewritten soon; the last holds nine tenths of it.
+  family->compression_per_level = {rocks::kNoCompression, rocks::kNoCompression};
+  family->compression_per_level.resize(family->num_levels, rocks::kLZ4Compression);
+  family->bottommost_compression = rocks::kZSTD;
+  family->bottommost_compression_opts.enabled = true;
+  family->bottommost_compression_opts.level = 3;
+}
+
+rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::BlockBasedTableOptions& table) {
+  rocks::ColumnFamilyOptions family;
+  family.table_factory.reset(rocks::NewBlockBasedTableFactory(table));
+  const uint64_t budget = WriteBufferBudgetBytes(options.memory_bytes);
+  family.write_buffer_size = std::clamp(budget / 4, 4 * kMiB, 128 * kMiB);
+  family.max_write_buffer_number = 4;
+  // History of flushed memtables serves only RocksDB's own conflict checks; 0 would mean a lot.
+  family.max_write_buffer_size_to_maintain = 1;
+  family.memtable_prefix_bloom_size_ratio = 0.05;
+  family.memtable_whole_key_filtering = true;
+  family.level_compaction_dynamic_level_bytes = true;
+  family.level0_file_num_compaction_trigger = 4;
+  family.max_bytes_for_level_base = std::max(4 * family.write_buffer_size, size_t{256 * kMiB});
+  family.target_file_size_base = 64 * kMiB;
+  family.bottommost_file_compaction_delay = 300;
+  family.memtable_op_scan_flush_trigger = 10'000;
+  family.memtable_max_range_deletions = 100;
+  family.optimize_filters_for_hits = false;  // unique checks mostly miss
+  family.table_properties_collector_factories.push_back(
+      rocks::NewCompactOnDeletionCollectorFactory(128 << 10, 64 << 10, 0.5, kMiB));
+  SetCompression(&family);
+  if (options.paranoid) {
+    family.memtable_protection_bytes_per_key = 8;
+    family.block_protection_bytes_per_key = 8;
+    family.paranoid_file_checks = true;
+  }
+  return family;
+}
+
+rocks::ColumnFamilyOptions DictionaryFamily(const rocks::ColumnFamilyOptions& data) {
+  rocks::ColumnFamilyOptions family = data;
+  family.write_buffer_size = 4 * kMiB;
+  family.max_bytes_for_level_base = 16 * kMiB;
+  family.merge_operator = NewCountersMergeOperator();
+  return family;
+}
+
+void SetWal(const StoreOptions& options, rocks::DBOptions* db) {
+  db->wal_recovery_mode = rocks::WALRecoveryMode::kPointInTimeRecovery;
+  db->max_total_wal_size = std::clamp(2 * WriteBufferBudgetBytes(options.memory_bytes), 256 * kMiB, 4 * kGiB);
+  db->bytes_per_sync = kMiB;
+  db->wal_bytes_per_sync = kMiB;
+  db->manual_wal_flush = false;
+  db->two_write_queues = false;
+  db->enable_pipelined_write = false;
+  db->unordered_write = false;
+}
+
+}  // namespace
+
+uint64_t WriteBufferBudgetBytes(uint64_t memory_bytes) {
+  // A fifth, but never most of a small budget.
+  const uint64_t least = std::min(64 * kMiB, memory_bytes / 2);
+  return std::clamp(memory_bytes / 5, least, 4 * kGiB);
+}
+
+Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
+                          std::shared_ptr<rocks::SstFileManager> files,
+                          std::shared_ptr<rocks::EventListener> listener, RocksOptions* derived) {
+  const unsigned cores = std::max(options.cores, 1u);
+  const uint64_t cache_bytes = options.memory_bytes / 100 * 85;
+  auto cache = rocks::HyperClockCacheOptions(cache_bytes, 0).MakeSharedCache();
+
+  rocks::DBOptions db;
+  db.env = env;
+  db.create_if_missing = options.create_if_missing;
+  db.create_missing_column_families = options.create_if_missing;
+  db.write_buffer_manager = std::make_shared<rocks::WriteBufferManager>(
+      WriteBufferBudgetBytes(options.memory_bytes), cache, /*allow_stall=*/false);
+  db.max_background_jobs = static_cast<int>(std::clamp(cores / 2, 2u, 16u));
+  db.max_subcompactions = std::clamp(cores / 8, 1u, 4u);
+  db.max_open_files = MaxOpenFiles();
+  db.sst_file_manager = std::move(files);
+  db.listeners.push_back(std::move(listener));
+  db.statistics = rocks::CreateDBStatistics();
+  db.statistics->set_stats_level(rocks::StatsLevel::kExceptHistogramOrTimers);
+  db.compaction_readahead_size = 2 * kMiB;
+  db.prefix_seek_opt_in_only = true;
+  db.keep_log_file_num = 5;
+  db.max_log_file_size = 16 * kMiB;
+  SetWal(options, &db);
+
+  rocks::ConfigOptions config;
+  config.env = env;
+  config.input_strings_escaped = false;
+  CAIRN_RETURN_IF_ERROR(FromRocks(
+      rocks::GetDBOptionsFromString(config, db, options.expert_db_options, &derived->db)));
+  const auto data = DataFamily(options, TableOptions(options, cache));
+  CAIRN_RETURN_IF_ERROR(FromRocks(rocks::GetColumnFamilyOptionsFromString(
+      config, data, options.expert_family_options, &derived->data)));
+  derived->dictionary = DictionaryFamily(derived->data);
+  return Status::Ok();
+}
+
+}  // namespace cairn::store

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// RocksDB's statuses in the engine's words, and its slices as views.
+#pragma once
+
+#include <string_view>
+
+#include <rocksdb/slice.h>
+#include <rocksdb/status.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+inline rocks::Slice ToSlice(ByteView bytes) { return rocks::Slice(bytes.data(), bytes.size()); }
+inline ByteView ToView(const rocks::Slice& slice) { return ByteView(slice.data(), slice.size()); }
+
+// Translates, with RocksDB's text (which names the file) as the message of what is unexpected.
+Status FromRocksSlow(const rocks::Status& status);
+
+inline Status FromRocks(const rocks::Status& status) {
+  if (__builtin_expect(status.ok(), true)) return Status::Ok();
+  return FromRocksSlow(status);
+}
+
+}  // namespace cairn::store

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Reading and writing a store.
+#include "store/store.h"
+
+#include <rocksdb/perf_level.h>
+
+#include "store/cursor_bounds.h"
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+namespace cairn::store {
+namespace {
+
+rocks::ReadOptions PointReadOptions(const rocks::Snapshot* snapshot) {
+  rocks::ReadOptions read;
+  read.snapshot = snapshot;
+  return read;
+}
+
+}  // namespace
+
+void PrepareThread() {
+  static thread_local bool prepared = false;
+  if (__builtin_expect(prepared, true)) return;
+  rocks::SetPerfLevel(rocks::PerfLevel::kDisable);
+  prepared = true;
+}
+
+rocks::ColumnFamilyHandle* Store::Handle(Family family) const {
+  return impl_->handles[static_cast<size_t>(family)];
+}
+
+const std::string& Store::directory() const { return impl_->directory; }
+
+Status Store::Get(Family family, ByteView key, const Snapshot* snapshot, PinnedValue* value) const {
+  PrepareThread();
+  rocks::PinnableSlice* slice = value->Prepare();
+  const rocks::Status status =
+      impl_->root->Get(PointReadOptions(snapshot == nullptr ? nullptr : snapshot->rocks_), Handle(family),
+                       ToSlice(key), slice);
+  if (status.ok()) value->Publish();
+  return FromRocks(status);
+}
+
+void Store::MultiGet(Family family, std::span<const ByteView> keys, const Snapshot* snapshot, bool sorted,
+                     std::span<PinnedValue> values, std::span<Status> statuses) const {
+  PrepareThread();
+  // RocksDB works through a few dozen keys at a time; arrays of that size live on the stack.
+  constexpr size_t kChunk = 32;
+  const auto read = PointReadOptions(snapshot == nullptr ? nullptr : snapshot->rocks_);
+  for (size_t begin = 0; begin < keys.size(); begin += kChunk) {
+    const size_t count = std::min(kChunk, keys.size() - begin);
+    rocks::Slice slices[kChunk];
+    rocks::PinnableSlice found[kChunk];
+    rocks::Status results[kChunk];
+    for (size_t i = 0; i < count; ++i) slices[i] = ToSlice(keys[begin + i]);
+    impl_->root->MultiGet(read, Handle(family), count, slices, found, results, sorted);
+    for (size_t i = 0; i < count; ++i) {
+      PinnedValue& value = values[begin + i];
+      *value.Prepare() = std::move(found[i]);
+      if (results[i].ok()) value.Publish();
+      statuses[begin + i] = FromRocks(results[i]);
+    }
+  }
+}
+
+Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const {
+  PrepareThread();
+  cursor->Close();
+  if (cursor->bounds_ == nullptr) cursor->bounds_ = std::make_unique<CursorBounds>();
+  cursor->iterator_.reset(
+      impl_->root->NewIterator(cursor->bounds_->MakeReadOptions(options), Handle(family)));
+  return cursor->status();
+}
+
+Snapshot Store::TakeSnapshot() {
+  Snapshot snapshot;
+  snapshot.store_ = this;
+  snapshot.rocks_ = impl_->root->GetSnapshot();
+  return snapshot;
+}
+
+uint64_t Store::LatestSequence() const { return impl_->root->GetLatestSequenceNumber(); }
+
+Status Store::Write(const Batch& batch, Durability durability, Urgency urgency) {
+  if (batch.empty()) return Status::Ok();
+  PrepareThread();
+  CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(urgency));
+  rocks::TransactionDBWriteOptimizations unlocked;
+  unlocked.skip_concurrency_control = true;
+  return FromRocks(impl_->db->Write(impl_->MakeWriteOptions(durability), unlocked, batch.rocks_.get()));
+}
+
+std::unique_ptr<WriteTransaction> Store::BeginWrite() {
+  PrepareThread();
+  std::unique_ptr<rocks::Transaction> transaction(impl_->db->BeginTransaction(
+      impl_->MakeWriteOptions(Durability::kOs), Impl::MakeTransactionOptions()));
+  return std::unique_ptr<WriteTransaction>(
+      new WriteTransaction(this, std::move(transaction), WriteTransaction::State::kOpen));
+}
+
+std::vector<std::unique_ptr<WriteTransaction>> Store::TakeRecovered() {
+  std::vector<rocks::Transaction*> found;
+  if (!impl_->recovered_taken.exchange(true)) impl_->db->GetAllPreparedTransactions(&found);
+  std::vector<std::unique_ptr<WriteTransaction>> recovered;
+  for (rocks::Transaction* transaction : found) {
+    recovered.emplace_back(new WriteTransaction(this, std::unique_ptr<rocks::Transaction>(transaction),
+                                                WriteTransaction::State::kPrepared));
+  }
+  return recovered;
+}
+
+WriteGate Store::write_gate() const { return impl_->gate->state(); }
+Status Store::WriteGateStatus() const { return impl_->gate->Reason(); }
+void Store::CheckFreeSpace() { impl_->gate->CheckFreeSpace(); }
+
+}  // namespace cairn::store

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a store is made of.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/statistics.h>
+#include <rocksdb/utilities/transaction_db.h>
+
+#include "store/store.h"
+#include "store/write_gate.h"
+
+namespace cairn::store {
+
+class Store::Impl {
+ public:
+  rocks::WriteOptions MakeWriteOptions(Durability durability) const {
+    rocks::WriteOptions write;
+    write.sync = durability == Durability::kSync;
+    write.protection_bytes_per_key = protection_bytes_per_key;
+    return write;
+  }
+
+  static rocks::TransactionOptions MakeTransactionOptions() {
+    rocks::TransactionOptions transaction;
+    transaction.skip_concurrency_control = true;  // txn/ has its own locks
+    return transaction;
+  }
+
+  std::string directory;
+  size_t protection_bytes_per_key = 0;
+  LogSink* log = nullptr;
+
+  std::shared_ptr<WriteGateKeeper> gate;
+  std::shared_ptr<rocks::Statistics> statistics;
+  std::unique_ptr<rocks::TransactionDB> db;
+  rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them
+  std::array<rocks::ColumnFamilyHandle*, kFamilyCount> handles{};
+  std::atomic<bool> recovered_taken{false};
+};
+
+// Turns off RocksDB's per-operation counters on the calling thread; they cost a scan several
+// percent. Cheap after the first call.
+void PrepareThread();
+
+}  // namespace cairn::store

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Looking after a store: flushing, compacting, dropping ranges, estimates and numbers.
+#include <algorithm>
+#include <vector>
+
+#include <rocksdb/convenience.h>
+#include <rocksdb/experimental.h>
+
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+namespace cairn::store {
+namespace {
+
+// Properties that are numbers and of use to people.
+constexpr const char* kNumberProperties[] = {
+    "rocksdb.num-immutable-mem-table",
+    "rocksdb.mem-table-flush-pending",
+    "rocksdb.compaction-pending",
+    "rocksdb.background-errors",
+    "rocksdb.cur-size-all-mem-tables",
+    "rocksdb.estimate-num-keys",
+    "rocksdb.estimate-table-readers-mem",
+    "rocksdb.num-snapshots",
+    "rocksdb.oldest-snapshot-time",
+    "rocksdb.num-live-versions",
+    "rocksdb.estimate-live-data-size",
+    "rocksdb.min-log-number-to-keep",
+    "rocksdb.total-sst-files-size",
+    "rocksdb.live-sst-files-size",
+    "rocksdb.estimate-pending-compaction-bytes",
+    "rocksdb.num-running-compactions",
+    "rocksdb.num-running-flushes",
+    "rocksdb.actual-delayed-write-rate",
+    "rocksdb.is-write-stopped",
+    "rocksdb.block-cache-capacity",
+    "rocksdb.block-cache-usage",
+    "rocksdb.block-cache-pinned-usage",
+};
+
+// "rocksdb.block.cache.hit" -> "block_cache_hit".
+std::string PlainName(std::string_view name) {
+  constexpr std::string_view kPrefix = "rocksdb.";
+  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+  std::string plain(name);
+  std::replace_if(plain.begin(), plain.end(), [](char c) { return c == '.' || c == '-'; }, '_');
+  return plain;
+}
+
+}  // namespace
+
+Status Store::SyncWal() {
+  PrepareThread();
+  const rocks::Status status = impl_->root->SyncWAL();
+  if (status.IsNotSupported()) return Status::Ok();  // nothing is buffered between us and the file
+  return FromRocks(status);
+}
+
+Status Store::FlushMemtables() {
+  rocks::FlushOptions options;
+  return FromRocks(impl_->root->Flush(options, {impl_->handles.begin(), impl_->handles.end()}));
+}
+
+Status Store::CompactRange(Family family, ByteView begin, ByteView end) {
+  rocks::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForceOptimized;
+  const rocks::Slice first = ToSlice(begin);
+  const rocks::Slice last = ToSlice(end);
+  return FromRocks(impl_->root->CompactRange(options, Handle(family), begin.empty() ? nullptr : &first,
+                                             end.empty() ? nullptr : &last));
+}
+
+Status Store::EstimateRanges(Family family, std::span<const KeyRange> ranges,
+                             std::span<RangeEstimate> estimates) const {
+  PrepareThread();
+  std::vector<rocks::Range> wanted;
+  wanted.reserve(ranges.size());
+  for (const KeyRange& range : ranges) wanted.emplace_back(ToSlice(range.begin), ToSlice(range.end));
+  std::vector<uint64_t> sizes(ranges.size());
+  rocks::SizeApproximationOptions options;
+  options.include_files = true;
+  options.include_memtables = false;
+  options.files_size_error_margin = 0.1;
+  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->GetApproximateSizes(
+      options, Handle(family), wanted.data(), static_cast<int>(wanted.size()), sizes.data())));
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    estimates[i].file_bytes = sizes[i];
+    impl_->root->GetApproximateMemTableStats(Handle(family), wanted[i], &estimates[i].memory_entries,
+                                             &estimates[i].memory_bytes);
+  }
+  return Status::Ok();
+}
+
+Status Store::DropRange(Family family, ByteView begin, ByteView end) {
+  const rocks::Slice first = ToSlice(begin);
+  const rocks::Slice last = ToSlice(end);
+  const rocks::RangeOpt range(first, last);
+  CAIRN_RETURN_IF_ERROR(FromRocks(rocks::DeleteFilesInRanges(impl_->root, Handle(family), &range, 1,
+                                                             /*include_end=*/false)));
+  // A range that is empty by now needs no tombstone, so that repeating is free.
+  Cursor cursor;
+  CAIRN_RETURN_IF_ERROR(OpenCursor(family, {.lower_bound = begin, .upper_bound = end}, &cursor));
+  cursor.SeekToFirst();
+  if (!cursor.Valid()) return cursor.status();
+  cursor.Close();
+  Batch batch(*this);
+  batch.DeleteRange(family, begin, end);
+  CAIRN_RETURN_IF_ERROR(Write(batch, Durability::kOs, Urgency::kReclaimsSpace));
+  return FromRocks(rocks::experimental::SuggestCompactRange(impl_->root, Handle(family), &first, &last));
+}
+
+std::vector<NamedNumber> Store::Statistics() const {
+  std::vector<NamedNumber> rows;
+  for (const auto& [ticker, name] : rocks::TickersNameMap) {
+    rows.push_back({PlainName(name), impl_->statistics->getTickerCount(ticker)});
+  }
+  for (const char* name : kNumberProperties) {
+    uint64_t value = 0;
+    if (impl_->root->GetAggregatedIntProperty(name, &value)) rows.push_back({PlainName(name), value});
+  }
+  return rows;
+}
+
+std::string Store::TextProperty(Family family, const std::string& name) const {
+  std::string text;
+  if (!impl_->root->GetProperty(Handle(family), name, &text)) text.clear();
+  return text;
+}
+
+Status Store::VerifyChecksums() { return FromRocks(impl_->root->VerifyChecksum()); }
+
+}  // namespace cairn::store

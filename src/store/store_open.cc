@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Opening and closing a store.
+#include <rocksdb/convenience.h>
+#include <rocksdb/env.h>
+
+#include "store/format_file.h"
+#include "store/rocks_options.h"
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr uint64_t kMemoryBytesMin = uint64_t{16} << 20;
+constexpr uint64_t kReserveBytesBase = uint64_t{128} << 20;
+// A dropped table's files are unlinked at this pace, so that a device's discard does not stall it.
+constexpr int64_t kDeleteBytesPerSecond = int64_t{256} << 20;
+
+Status WithDirectory(const std::string& directory, Status::Code code, std::string_view text) {
+  return Status(code, "opening " + directory + ": " + std::string(text));
+}
+
+// RocksDB reports a lock file that is taken as an I/O error like any other; only its text differs.
+bool IsTakenLock(const rocks::Status& status) {
+  if (!status.IsIOError()) return false;
+  const std::string text = status.ToString();
+  if (text.find("LOCK") == std::string::npos) return false;
+  return text.find("While lock file") != std::string::npos ||
+         text.find("lock hold by current process") != std::string::npos ||
+         text.find("already held") != std::string::npos;
+}
+
+Status OpenError(const std::string& directory, const rocks::Status& status) {
+  if (IsTakenLock(status)) {
+    return WithDirectory(directory, Status::Code::kBusy, "it is in use: " + status.ToString());
+  }
+  const Status translated = FromRocks(status);
+  return WithDirectory(directory, translated.code(), translated.message());
+}
+
+Status MakeFileManager(rocks::Env* env, bool in_memory, std::shared_ptr<rocks::SstFileManager>* files) {
+  rocks::Status status;
+  files->reset(rocks::NewSstFileManager(env, /*info_log=*/nullptr, /*trash_dir=*/"",
+                                        in_memory ? 0 : kDeleteBytesPerSecond,
+                                        /*delete_existing_trash=*/true, &status));
+  return FromRocks(status);
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Store::~Store() { (void)Close(); }
+
+Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
+  store->reset();
+  if (options.memory_bytes < kMemoryBytesMin) {
+    return WithDirectory(options.directory, Status::Code::kInvalidArgument,
+                         "a memory budget of " + std::to_string(options.memory_bytes) + " bytes is too small");
+  }
+  rocks::Env* env = options.environment != nullptr ? options.environment->rocks_env() : rocks::Env::Default();
+  if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
+    return WithDirectory(options.directory, format.code(), format.message());
+  }
+
+  std::shared_ptr<rocks::SstFileManager> files;
+  CAIRN_RETURN_IF_ERROR(MakeFileManager(env, options.environment != nullptr, &files));
+  auto impl = std::make_unique<Impl>();
+  impl->directory = options.directory;
+  impl->log = options.log;
+  impl->protection_bytes_per_key = options.paranoid ? 8 : 0;
+  const uint64_t reserve = options.free_space_reserve_bytes != 0
+                               ? options.free_space_reserve_bytes
+                               : kReserveBytesBase + WriteBufferBudgetBytes(options.memory_bytes);
+  impl->gate = std::make_shared<WriteGateKeeper>(
+      WriteGateKeeper::Options{options.directory, reserve, options.log, options.on_wal_failure}, env, files);
+
+  RocksOptions derived;
+  if (Status status = DeriveRocksOptions(options, env, files, impl->gate, &derived); !status.ok()) {
+    return WithDirectory(options.directory, status.code(), status.message());
+  }
+  impl->statistics = derived.db.statistics;
+
+  rocks::TransactionDBOptions transactions;
+  transactions.num_stripes = 1;  // of RocksDB's own lock table, which nobody uses
+  const std::vector<rocks::ColumnFamilyDescriptor> families = {
+      {rocks::kDefaultColumnFamilyName, derived.data}, {"dictionary", derived.dictionary}};
+  std::vector<rocks::ColumnFamilyHandle*> handles;
+  rocks::TransactionDB* db = nullptr;
+  const rocks::Status status =
+      rocks::TransactionDB::Open(derived.db, transactions, options.directory, families, &handles, &db);
+  if (!status.ok()) return OpenError(options.directory, status);
+  impl->db.reset(db);
+  impl->root = db->GetRootDB();
+  std::copy(handles.begin(), handles.end(), impl->handles.begin());
+  impl->gate->CheckFreeSpace();
+  store->reset(new Store(std::move(impl)));
+  return Status::Ok();
+}
+
+Status Store::Close() {
+  if (impl_->db == nullptr) return Status::Ok();
+  rocks::CancelAllBackgroundWork(impl_->root, /*wait=*/true);
+  // What was acknowledged with less than kSync would survive this process anyway; after an orderly
+  // close it survives loss of power too.
+  rocks::Status synced = impl_->root->SyncWAL();
+  if (synced.IsNotSupported()) synced = rocks::Status::OK();
+  for (rocks::ColumnFamilyHandle*& handle : impl_->handles) {
+    if (handle == nullptr) continue;
+    impl_->db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+    handle = nullptr;
+  }
+  const rocks::Status closed = impl_->db->Close();
+  impl_->db.reset();
+  impl_->root = nullptr;
+  return FromRocks(closed.ok() ? synced : closed);
+}
+
+}  // namespace cairn::store

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Decides whether writes are let through.
+#include "store/write_gate.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+
+#include "store/rocks_status.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr int64_t kCheckIntervalUs = 1'000'000;
+// Room that RocksDB is always told it has: without any, a flush would fail hard, which is worse
+// than trying.
+constexpr uint64_t kMinHeadroomBytes = uint64_t{16} << 20;
+
+int64_t NowUs() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::string Megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
+
+}  // namespace
+
+WriteGateKeeper::WriteGateKeeper(const Options& options, rocks::Env* env,
+                                 std::shared_ptr<rocks::SstFileManager> files)
+    : options_(options), env_(env), files_(std::move(files)) {}
+
+Status WriteGateKeeper::Admit(Urgency urgency) {
+  int64_t due = next_check_us_.load(std::memory_order_relaxed);
+  const int64_t now = NowUs();
+  if (now >= due && next_check_us_.compare_exchange_strong(due, now + kCheckIntervalUs)) {
+    CheckFreeSpace();
+  }
+  if (__builtin_expect(failed_.load(std::memory_order_relaxed), false)) return Reason();
+  if (urgency == Urgency::kNormal && __builtin_expect(low_space_.load(std::memory_order_relaxed), false)) {
+    return Reason();
+  }
+  return Status::Ok();
+}
+
+WriteGate WriteGateKeeper::state() const {
+  const Status reason = Reason();
+  if (reason.ok()) return WriteGate::kOpen;
+  return reason.Is(Status::Code::kNoSpace) ? WriteGate::kNoSpace : WriteGate::kReadOnly;
+}
+
+Status WriteGateKeeper::Reason() const {
+  std::lock_guard lock(mutex_);
+  if (failed_) return Status(error_.code(), std::string(error_.message()));
+  if (!low_space_) return Status::Ok();
+  return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes_) +
+                                            " of free space, writes need " +
+                                            Megabytes(options_.reserve_bytes));
+}
+
+void WriteGateKeeper::CheckFreeSpace() {
+  uint64_t free_bytes = 0;
+  const rocks::IOStatus status =
+      env_->GetFileSystem()->GetFreeSpace(options_.directory, rocks::IOOptions(), &free_bytes, nullptr);
+  if (!status.ok()) return;  // a file system that cannot tell does not hold anybody up
+  const uint64_t reserve = options_.reserve_bytes;
+  const uint64_t spare = free_bytes > reserve / 2 ? free_bytes - reserve / 2 : 0;
+  files_->SetMaxAllowedSpaceUsage(files_->GetTotalSize() + std::max(spare, kMinHeadroomBytes));
+
+  bool low;
+  {
+    std::lock_guard lock(mutex_);
+    free_bytes_ = free_bytes;
+    // A tenth more than the reserve reopens, so that it does not flutter.
+    low = free_bytes < (low_space_ ? reserve + reserve / 10 : reserve);
+    if (low == low_space_) return;
+    low_space_ = low;
+  }
+  if (low) {
+    Log(LogLevel::kError, "writes are refused: " + Reason().ToString());
+  } else {
+    Log(LogLevel::kInfo, options_.directory + " has " + Megabytes(free_bytes) +
+                             " of free space again, writes are accepted");
+  }
+}
+
+void WriteGateKeeper::SetError(const rocks::Status& error) {
+  const Status translated = FromRocks(error);
+  const auto code =
+      translated.Is(Status::Code::kNoSpace) ? Status::Code::kNoSpace : Status::Code::kReadOnly;
+  std::lock_guard lock(mutex_);
+  error_ = Status(code, "writing in " + options_.directory + " failed: " + std::string(translated.message()));
+  failed_ = true;
+}
+
+void WriteGateKeeper::OnBackgroundError(rocks::BackgroundErrorReason reason, rocks::Status* error) {
+  if (error->ok()) return;
+  // Softer errors are retried by RocksDB while writes go on.
+  const bool stops_writes = error->severity() >= rocks::Status::kHardError;
+  if (stops_writes) SetError(*error);
+  Log(stops_writes ? LogLevel::kError : LogLevel::kWarning,
+      "background error in " + options_.directory + ": " + error->ToString());
+  const bool wal = reason == rocks::BackgroundErrorReason::kWriteCallback ||
+                   reason == rocks::BackgroundErrorReason::kMemTable;
+  if (wal && stops_writes && !wal_failed_.exchange(true) && options_.on_wal_failure) {
+    options_.on_wal_failure(FromRocks(*error));
+  }
+}
+
+void WriteGateKeeper::OnErrorRecoveryEnd(const rocks::BackgroundErrorRecoveryInfo& info) {
+  if (!info.new_bg_error.ok()) {
+    if (info.new_bg_error.severity() >= rocks::Status::kHardError) SetError(info.new_bg_error);
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    failed_ = false;
+    error_ = Status::Ok();
+  }
+  Log(LogLevel::kInfo, options_.directory + " recovered from a background error, writes are accepted");
+}
+
+void WriteGateKeeper::Log(LogLevel level, const std::string& line) const {
+  if (options_.log != nullptr) options_.log->Log(level, line);
+}
+
+}  // namespace cairn::store

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Decides whether writes are let through: free space, and errors that make writing unsafe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <rocksdb/listener.h>
+#include <rocksdb/sst_file_manager.h>
+
+#include "base/log_sink.h"
+#include "base/status.h"
+#include "store/store.h"
+
+namespace cairn::store {
+
+// Closed for space while the disk has less free than the reserve: writes stop early, so that
+// compaction, which frees space, still has room. Closed for good or until RocksDB recovers when a
+// background write failed. Opens by itself; free space is looked at by the writes themselves, at
+// most once a second.
+//
+// Thread rule: any thread.
+class WriteGateKeeper final : public rocks::EventListener {
+ public:
+  struct Options {
+    std::string directory;
+    uint64_t reserve_bytes = 0;
+    LogSink* log = nullptr;
+    std::function<void(const Status&)> on_wal_failure;
+  };
+
+  WriteGateKeeper(const Options& options, rocks::Env* env, std::shared_ptr<rocks::SstFileManager> files);
+
+  // Ok, kNoSpace or kReadOnly.
+  Status Admit(Urgency urgency);
+
+  WriteGate state() const;
+  Status Reason() const;
+  void CheckFreeSpace();
+
+  void OnBackgroundError(rocks::BackgroundErrorReason reason, rocks::Status* error) override;
+  void OnErrorRecoveryEnd(const rocks::BackgroundErrorRecoveryInfo& info) override;
+
+ private:
+  void Log(LogLevel level, const std::string& line) const;
+  void SetError(const rocks::Status& error);
+
+  const Options options_;
+  rocks::Env* const env_;
+  const std::shared_ptr<rocks::SstFileManager> files_;
+
+  std::atomic<int64_t> next_check_us_{0};
+  std::atomic<bool> low_space_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> wal_failed_{false};
+
+  mutable std::mutex mutex_;
+  uint64_t free_bytes_ = 0;  // guarded by mutex_
+  Status error_;             // guarded by mutex_; why failed_ is set
+};
+
+}  // namespace cairn::store
