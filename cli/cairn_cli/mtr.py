@@ -15,7 +15,8 @@ HELP = "run mysql-test-run.pl with this checkout's plugin and suites"
 
 _MEMORY_FS = Path("/dev/shm")
 _MEMORY_FS_FREE_BYTES_MIN = 3 << 30
-_RESULT = re.compile(r"^(?P<name>\S+\.\S+(?: '[^']*')?)\s+(?:w\d+\s+)?\[ (?P<outcome>[a-z-]+) \]\s*(?P<rest>.*)$")
+_RESULT = re.compile(r"^(?P<name>\S+\.\S+(?: '[^']*')?)\s+(?:w\d+\s+)?"
+                     r"\[ (?P<outcome>[a-z-]+) \]\s*(?P<rest>.*)$")
 _RULE = re.compile(r"^-{20,}$")
 
 
@@ -69,16 +70,18 @@ class Reader:
 
 
 def run_tests(arguments: Sequence[str], *, build_type: str = "release", log_name: str = "mtr",
+              base: Path | None = None,
               on_result: Callable[[Result], None] = lambda _: None) -> list[Result]:
     """Runs tests chosen by the runner's own `arguments`; returns one result for each.
 
     The runner's whole output is kept in var/mtr/<log_name>.log, logs of failed tests beside it.
+    `base` is a tree to run in, where the usual one with all suites will not do.
     A runner that fails without a failed test gives one result named "mtr".
     """
     home = paths.VAR / "mtr"
     log = home / f"{log_name}.log"
     reader = Reader(on_result)
-    code = _run(arguments, build_type, reader.line, log, home / f"{log_name}.failed")
+    code = _run(arguments, build_type, reader.line, log, home / f"{log_name}.failed", base)
     results = reader.end()
     if code != 0 and not any(result.outcome == "fail" for result in results):
         last = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
@@ -101,16 +104,17 @@ def default_engine(engine: str) -> list[str]:
 
 
 def _run(arguments: Sequence[str], build_type: str, on_line: Callable[[str], None], log: Path,
-         failed_logs: Path) -> int:
-    base = tree.prepare(build_type)
+         failed_logs: Path, base: Path | None = None) -> int:
+    base = base or tree.prepare(build_type)
     vardir = Path(tempfile.mkdtemp(prefix="cairn-mtr-", dir=_scratch()))
     environment = [f"--mysqld-env={name}={value}"
                    for name, value in tree.sanitizer_environment(build_type).items()]
     slow = 4 if environment else 1
+    # The runner heeds the last of an option, so the caller's arguments win.
     argv = ["nice", "perl", "./mysql-test-run.pl", f"--vardir={vardir}", "--force",
             "--max-test-fail=0", "--retry=0", "--max-save-core=0", "--max-save-datadir=0",
-            *(() if any(a.startswith("--parallel") for a in arguments) else ("--parallel=2",)),
-            f"--testcase-timeout={4 * slow}", "--suite-timeout=600", *environment, *arguments]
+            "--parallel=2", f"--testcase-timeout={4 * slow}", "--suite-timeout=600",
+            *environment, *arguments]
     try:
         return process.stream(argv, on_line, log=log, cwd=base / "mysql-test", check=False)
     finally:

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The test groups: each is a module of this name with run(context, report)."""
+
+from dataclasses import dataclass
+
+GROUPS = ("lint", "unit", "plugin", "sql", "engine-suites", "crash", "linkbench")
+QUICK_GROUPS = ("lint", "unit", "plugin", "sql")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is tested, and whether only the short part of it."""
+
+    build_type: str = "release"
+    quick: bool = False
