@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// cairn-linkbench: loads a social graph, runs the ten operations on it, checks it, reports in JSON.
+#include <signal.h>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+
+#include "options.h"
+#include "report_json.h"
+
+namespace cairn::linkbench {
+namespace {
+
+StopFlag stop_flag;
+
+enum ExitStatus { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitInterrupted = 130 };
+
+void HandleSignals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_flag.Interrupt(); };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+std::string UtcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+// Runs the phases the command asks for, filling the report as it goes.
+class Session {
+ public:
+  Session(const Options& options, Report* report)
+      : options_(options), report_(*report), metrics_(options.metrics), graph_(options.size) {
+    report_.device = metrics_.device();
+  }
+
+  void Run() {
+    DescribeServer();
+    if (options_.Runs("load")) RunLoad();
+    if (options_.Runs("run") && CanGoOn()) RunRequests();
+    if (options_.Runs("validate") && CanGoOn()) RunValidate();
+  }
+
+ private:
+  bool CanGoOn() const { return report_.error.empty() && !stop_flag.stopped(); }
+
+  Connection Connect(bool with_database) {
+    ConnectionOptions connection = options_.connection;
+    if (!with_database) connection.database.clear();
+    return Connection(connection, Connection::Commit::kAutomatic);
+  }
+
+  void DescribeServer() {
+    Connection connection = Connect(/*with_database=*/false);
+    const std::string engine(EngineSqlName(options_.schema.engine));
+    report_.server = {
+        .version = connection.QueryValue("SELECT VERSION()"),
+        .isolation = connection.QueryValue("SELECT @@session.tx_isolation"),
+        .binlog = connection.QueryValue("SELECT @@global.log_bin") == "1",
+        .engine_comment = connection.QueryValue("SELECT COMMENT FROM information_schema.ENGINES WHERE ENGINE = '" +
+                                                engine + "'"),
+    };
+  }
+
+  void RunLoad() {
+    ConnectionOptions loading = options_.connection;
+    loading.skip_binlog = options_.load_skip_binlog;
+    {
+      ConnectionOptions creating = loading;
+      creating.database.clear();
+      Connection connection(creating, Connection::Commit::kAutomatic);
+      CreateSchema(connection, options_.schema);
+    }
+    report_.load_metrics.before = metrics_.Take();
+    report_.load = std::make_unique<LoadReport>(Load(graph_, *options_.profile,
+                                                     {.connection = loading,
+                                                      .loaders = options_.loaders,
+                                                      .plain_inserts = options_.plain_load,
+                                                      .seed = options_.seed,
+                                                      .interval_seconds = options_.interval_seconds},
+                                                     &stop_flag));
+    FinishPhase(report_.load->error, &report_.load_metrics);
+  }
+
+  // The window of links to ask for comes from the graph's size, so a wrong one would measure something else.
+  void CheckLoadedSize() {
+    Connection connection = Connect(/*with_database=*/true);
+    const std::string last = std::to_string(graph_.end_id() - 1);
+    const std::string top = connection.QueryValue("SELECT MAX(id) FROM counttable");
+    const std::string nodes = connection.QueryValue("SELECT MAX(id) FROM nodetable");
+    const bool fits = !top.empty() && !nodes.empty() && std::stoull(top) < graph_.end_id() &&
+                      std::stoull(nodes) + 1 >= graph_.end_id();
+    if (!fits) throw std::runtime_error("the database does not hold a graph of ids 1 to " + last + ": load it first");
+  }
+
+  void RunRequests() {
+    CheckLoadedSize();
+    const RequestOptions requests = {.connection = options_.connection,
+                                     .threads = options_.threads,
+                                     .seed = options_.seed,
+                                     .interval_seconds = options_.interval_seconds};
+    RequestPhase phase(graph_, *options_.profile, requests, &stop_flag);
+    if (options_.warmup_seconds > 0) {
+      report_.error = phase.Run({.seconds = options_.warmup_seconds}, "warm")->error;
+      if (!CanGoOn()) return;
+    }
+    report_.run_metrics.before = metrics_.Take();
+    report_.run = phase.Run(options_.limits, "run");
+    FinishPhase(report_.run->error, &report_.run_metrics);
+  }
+
+  void RunValidate() {
+    report_.validate = std::make_unique<ValidateReport>(Validate(graph_,
+                                                                 {.connection = options_.connection,
+                                                                  .sample = options_.sample,
+                                                                  .interval_seconds = options_.interval_seconds},
+                                                                 &stop_flag));
+    report_.error = report_.validate->error;
+  }
+
+  void FinishPhase(const std::string& error, PhaseMetrics* metrics) {
+    report_.error = error;
+    metrics->after = metrics_.Take();
+    metrics->sizes = metrics_.Sizes();
+  }
+
+  const Options& options_;
+  Report& report_;
+  SystemMetrics metrics_;
+  Graph graph_;
+};
+
+Report StartReport(const Options& options) {
+  Report report;
+  report.command = options.command;
+  report.profile = options.profile->name;
+  report.engine = options.engine;
+  report.database = options.schema.database;
+  report.started_at = UtcNow();
+  report.ids = options.size.ids;
+  report.degree_max = options.size.degree_max;
+  report.seed = options.seed;
+  report.loaders = options.loaders;
+  report.threads = options.threads;
+  report.sample = options.sample;
+  report.server_pid = options.metrics.server_pid;
+  return report;
+}
+
+bool WriteJson(const std::string& text, const std::string& path) {
+  if (path.empty()) return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  return file.good();
+}
+
+void PrintSummary(const Report& report) {
+  if (report.run) {
+    std::fprintf(stderr, "run: %llu transactions, %.0f/s, %llu failed\n",
+                 static_cast<unsigned long long>(report.run->transactions),
+                 static_cast<double>(report.run->transactions) / report.run->seconds,
+                 static_cast<unsigned long long>(report.run->failed));
+  }
+  if (report.validate) {
+    const ValidateReport& validate = *report.validate;
+    std::fprintf(stderr, "validate: counts %s, indexes %s, %llu links in %llu ids\n",
+                 validate.count_mismatches == 0 ? "consistent" : "DIFFER",
+                 validate.index_mismatches == 0 ? "agree" : "DIFFER",
+                 static_cast<unsigned long long>(validate.links_checked),
+                 static_cast<unsigned long long>(validate.ids_checked));
+    for (const std::string& example : validate.examples) std::fprintf(stderr, "  %s\n", example.c_str());
+  }
+  if (!report.error.empty()) std::fprintf(stderr, "cairn-linkbench: %s\n", report.error.c_str());
+  if (report.interrupted) std::fprintf(stderr, "cairn-linkbench: interrupted, results are partial\n");
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  Options options;
+  try {
+    options = ParseOptions(arguments);
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "cairn-linkbench: %s\nTry --help.\n", error.what());
+    return kExitUsage;
+  }
+  if (options.help) {
+    std::fputs(UsageText(), stdout);
+    return kExitOk;
+  }
+  HandleSignals();
+  Report report = StartReport(options);
+  try {
+    Session(options, &report).Run();
+  } catch (const std::exception& error) {
+    report.error = error.what();
+  }
+  report.interrupted = stop_flag.interrupted();
+  PrintSummary(report);
+  if (!WriteJson(ToJson(report), options.json_path)) {
+    std::fprintf(stderr, "cairn-linkbench: cannot write %s\n", options.json_path.c_str());
+    return kExitFailed;
+  }
+  if (report.interrupted) return kExitInterrupted;
+  return report.ok() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+}  // namespace cairn::linkbench
+
+int main(int argc, char** argv) {
+  return cairn::linkbench::Main(std::vector<std::string>(argv + 1, argv + argc));
+}
