@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Changes of the dictionary, each one atomic batch.
+#include "catalog/catalog.h"
+
+#include <algorithm>
+
+#include "catalog/dictionary_keys.h"
+
+namespace cairn::catalog {
+
+using store::Batch;
+using store::Durability;
+using store::Family;
+using store::PinnedValue;
+using store::Urgency;
+
+namespace {
+
+constexpr uint64_t kFormatVersion = 1;
+
+std::string BigEndian64(uint64_t value) {
+  std::string bytes(8, '\0');
+  StoreBe64(bytes.data(), value);
+  return bytes;
+}
+
+void PutName(const std::string& name, TableId id, Batch* batch) {
+  batch->Put(Family::kDictionary, NameKey(name), BigEndian64(id.value));
+}
+
+void PutDefinition(const TableDef& def, Batch* batch) {
+  ByteBuffer bytes;
+  EncodeTableDef(def, &bytes);
+  batch->Put(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id), bytes.view());
+}
+
+void PutCounters(TableId id, const store::TableCounters& counters, Batch* batch) {
+  ByteBuffer bytes;
+  store::EncodeTableCounters(counters, &bytes);
+  batch->Put(Family::kDictionary, CountersKey(id), bytes.view());
+}
+
+void PutDropped(const TableDef& def, Batch* batch) {
+  for (const IndexDef& index : def.indexes) batch->Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
+}
+
+// Calls `visit` with each key and value of a kind whose key starts with `prefix`.
+Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
+                     const std::function<Status(ByteView key, ByteView value)>& visit) {
+  const std::string lower = KindKey(kind) + std::string(prefix);
+  const std::string upper = KindEnd(kind);
+  store::Cursor cursor;
+  store::CursorOptions options;
+  options.lower_bound = lower;
+  options.upper_bound = upper;
+  CAIRN_RETURN_IF_ERROR(store->OpenCursor(Family::kDictionary, options, &cursor));
+  for (cursor.SeekToFirst(); cursor.Valid() && cursor.key().starts_with(lower); cursor.Next()) {
+    CAIRN_RETURN_IF_ERROR(visit(cursor.key().substr(1), cursor.value()));
+  }
+  return cursor.status();
+}
+
+}  // namespace
+
+std::string CountersKey(TableId id) { return TableKey(RecordKind::kCounters, id); }
+
+Status Catalog::Open(store::Store* store, std::unique_ptr<Catalog>* catalog) {
+  std::unique_ptr<Catalog> opened(new Catalog(store));
+  CAIRN_RETURN_IF_ERROR(opened->LoadFormat());
+  CAIRN_RETURN_IF_ERROR(opened->LoadNextIds());
+  CAIRN_RETURN_IF_ERROR(opened->DropTemporaryTables());
+  *catalog = std::move(opened);
+  return Status::Ok();
+}
+
+Status Catalog::LoadFormat() {
+  PinnedValue value;
+  const std::string key = KindKey(RecordKind::kFormat);
+  Status status = store_->Get(Family::kDictionary, key, nullptr, &value);
+  if (status.Is(Status::Code::kNotFound)) {
+    ByteBuffer version;
+    version.AppendVarint(kFormatVersion);
+    Batch batch(*store_);
+    batch.Put(Family::kDictionary, key, version.view());
+    return store_->Write(batch, Durability::kSync);
+  }
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  ByteReader reader(value.view());
+  uint64_t version;
+  if (!reader.ReadVarint(&version) || version == 0) return Status::Corruption("the dictionary's format version is malformed");
+  if (version > kFormatVersion) {
+    return Status(Status::Code::kFormatTooNew, "the dictionary in " + store_->directory() + " has format " +
+                                                   std::to_string(version) + ", this program knows up to " +
+                                                   std::to_string(kFormatVersion));
+  }
+  return Status::Ok();
+}
+
+Status Catalog::LoadNextIds() {
+  PinnedValue value;
+  Status status = store_->Get(Family::kDictionary, KindKey(RecordKind::kNextIds), nullptr, &value);
+  if (status.Is(Status::Code::kNotFound)) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  ByteReader reader(value.view());
+  if (!reader.ReadVarint(&next_table_id_) || !reader.ReadVarint32(&next_index_id_)) {
+    return Status::Corruption("the dictionary's next ids are malformed");
+  }
+  return Status::Ok();
+}
+
+Status Catalog::DropTemporaryTables() {
+  std::vector<std::string> temporary;
+  CAIRN_RETURN_IF_ERROR(ForEachRecord(store_, RecordKind::kDefinition, {}, [&](ByteView, ByteView value) {
+    TableDef def;
+    CAIRN_RETURN_IF_ERROR(DecodeTableDef(value, &def));
+    if (def.temporary) temporary.push_back(def.name);
+    return Status::Ok();
+  }));
+  for (const std::string& name : temporary) CAIRN_RETURN_IF_ERROR(Drop(name));
+  return Status::Ok();
+}
+
+void Catalog::AssignIds(TableDef* def) {
+  for (IndexDef& index : def->indexes) index.id = IndexId(next_index_id_++);
+}
+
+void Catalog::PutNextIds(Batch* batch) {
+  ByteBuffer bytes;
+  bytes.AppendVarint(next_table_id_);
+  bytes.AppendVarint(next_index_id_);
+  batch->Put(Family::kDictionary, KindKey(RecordKind::kNextIds), bytes.view());
+}
+
+Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  TableDef existing;
+  Status found = LoadDef(def.name, &existing);
+  if (found.ok()) return Status(Status::Code::kAlreadyExists, "table " + def.name);
+  if (!found.Is(Status::Code::kNotFound)) return found;
+  def.id = TableId(next_table_id_++);
+  AssignIds(&def);
+  const store::TableCounters counters{.row_count = 0, .auto_increment_next = auto_increment_next};
+  Batch batch(*store_);
+  PutName(def.name, def.id, &batch);
+  PutDefinition(def, &batch);
+  PutCounters(def.id, counters, &batch);
+  PutNextIds(&batch);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync));
+  return LoadTable(std::move(def), table);
+}
+
+Status Catalog::LoadDef(const std::string& name, TableDef* def) {
+  PinnedValue value;
+  CAIRN_RETURN_IF_ERROR(store_->Get(Family::kDictionary, NameKey(name), nullptr, &value));
+  if (value.view().size() != 8) return Status::Corruption("the dictionary's entry of table " + name + " is malformed");
+  const TableId id(LoadBe64(value.view().data()));
+  Status status = store_->Get(Family::kDictionary, TableKey(RecordKind::kDefinition, id), nullptr, &value);
+  if (status.Is(Status::Code::kNotFound)) {
+    return Status::Corruption("the dictionary names table " + name + " but has no definition of it");
+  }
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  return DecodeTableDef(value.view(), def);
+}
+
+// Makes the live object of a table: its counters and, for a hidden primary key, the next row id.
+Status Catalog::LoadTable(TableDef def, std::shared_ptr<Table>* table) {
+  store::TableCounters counters;
+  PinnedValue value;
+  Status status = store_->Get(Family::kDictionary, CountersKey(def.id), nullptr, &value);
+  if (status.ok()) status = store::DecodeTableCounters(value.view(), &counters);
+  if (!status.ok() && !status.Is(Status::Code::kNotFound)) return status;
+  uint64_t next_row_id = 1;
+  if (def.HasHiddenPrimaryKey()) {
+    char lower[4], upper[4];
+    StoreBe32(lower, def.indexes.front().id.value);
+    StoreBe32(upper, def.indexes.front().id.value + 1);
+    store::CursorOptions options;
+    options.lower_bound = AsBytes(lower, sizeof lower);
+    options.upper_bound = AsBytes(upper, sizeof upper);
+    store::Cursor cursor;
+    CAIRN_RETURN_IF_ERROR(store_->OpenCursor(Family::kData, options, &cursor));
+    cursor.SeekToLast();
+    CAIRN_RETURN_IF_ERROR(cursor.status());
+    if (cursor.Valid()) {
+      if (cursor.key().size() != 12) return Status::Corruption("the hidden primary key of " + def.name + " is malformed");
+      next_row_id = LoadBe64(cursor.key().data() + 4) + 1;
+    }
+  }
+  const std::string name = def.name;
+  *table = std::make_shared<Table>(std::move(def), counters, next_row_id);
+  Publish(name, *table);
+  return Status::Ok();
+}
+
+void Catalog::Publish(const std::string& name, std::shared_ptr<Table> table) {
+  const std::unique_lock<std::shared_mutex> lock(live_mutex_);
+  live_[table->def().id] = table;
+  tables_[name] = std::move(table);
+}
+
+void Catalog::Unpublish(const std::string& name) {
+  const auto found = tables_.find(name);
+  if (found == tables_.end()) return;
+  const std::unique_lock<std::shared_mutex> lock(live_mutex_);
+  live_.erase(found->second->def().id);
+  tables_.erase(found);
+}
+
+void Catalog::OnCommit(TableId id, const store::TableCounters& change) {
+  const std::shared_lock<std::shared_mutex> lock(live_mutex_);
+  const auto found = live_.find(id);
+  if (found == live_.end()) return;
+  found->second->AddRows(change.row_count);
+  found->second->RaiseAutoIncrementNext(change.auto_increment_next);
+}
+
+// Handed-out values may be ahead of the committed counter: a new live object must not forget them.
+void Catalog::MergeLiveCounters(const TableDef& def, Batch* batch) {
+  const auto found = tables_.find(def.name);
+  if (found == tables_.end()) return;
+  batch->MergeCounters(CountersKey(def.id),
+                       {.row_count = 0, .auto_increment_next = found->second->auto_increment_next()});
+}
+
+Status Catalog::Find(const std::string& name, std::shared_ptr<Table>* table) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = tables_.find(name);
+  if (found != tables_.end()) {
+    *table = found->second;
+    return Status::Ok();
+  }
+  TableDef def;
+  CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
+  return LoadTable(std::move(def), table);
+}
+
+Status Catalog::Rename(const std::string& from, const std::string& to) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  TableDef def, existing;
+  CAIRN_RETURN_IF_ERROR(LoadDef(from, &def));
+  if (LoadDef(to, &existing).ok()) return Status(Status::Code::kAlreadyExists, "table " + to);
+  Batch batch(*store_);
+  MergeLiveCounters(def, &batch);
+  def.name = to;
+  batch.Delete(Family::kDictionary, NameKey(from));
+  PutName(to, def.id, &batch);
+  PutDefinition(def, &batch);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
+  Unpublish(from);
+  return Status::Ok();
+}
+
+Status Catalog::Drop(const std::string& name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  TableDef def;
+  CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
+  Batch batch(*store_);
+  batch.Delete(Family::kDictionary, NameKey(name));
+  batch.Delete(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id));
+  batch.Delete(Family::kDictionary, CountersKey(def.id));
+  PutDropped(def, &batch);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync, Urgency::kReclaimsSpace));
+  Unpublish(name);
+  return Status::Ok();
+}
+
+Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  TableDef def;
+  CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
+  Batch batch(*store_);
+  PutDropped(def, &batch);
+  AssignIds(&def);
+  PutDefinition(def, &batch);
+  PutCounters(def.id, store::TableCounters(), &batch);
+  PutNextIds(&batch);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
+  Unpublish(name);
+  return LoadTable(std::move(def), table);
+}
+
+Status Catalog::Redefine(const std::string& name, TableDef def) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  TableDef old;
+  CAIRN_RETURN_IF_ERROR(LoadDef(name, &old));
+  TableDef comparable = def;
+  comparable.id = old.id;
+  comparable.server_version = old.server_version;
+  if (comparable.columns.size() != old.columns.size() || comparable.indexes.size() != old.indexes.size()) {
+    return Status::InvalidArgument("the new definition of " + name + " has other columns or indexes");
+  }
+  for (size_t i = 0; i < old.columns.size(); ++i) comparable.columns[i].name = old.columns[i].name;
+  for (size_t i = 0; i < old.indexes.size(); ++i) {
+    comparable.indexes[i].name = old.indexes[i].name;
+    comparable.indexes[i].id = def.indexes[i].id = old.indexes[i].id;
+  }
+  if (!(comparable == old)) return Status::InvalidArgument("the new definition of " + name + " stores other data");
+  def.id = old.id;
+  Batch batch(*store_);
+  PutDefinition(def, &batch);
+  MergeLiveCounters(old, &batch);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+  // Handlers still share the live object; its next user after they closed reads the new names.
+  Unpublish(name);
+  return Status::Ok();
+}
+
+Status Catalog::SetAutoIncrementNext(Table& table, uint64_t next) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::string key = CountersKey(table.def().id);
+  PinnedValue value;
+  store::TableCounters counters;
+  Status status = store_->Get(Family::kDictionary, key, nullptr, &value);
+  if (status.ok()) status = store::DecodeTableCounters(value.view(), &counters);
+  if (!status.ok() && !status.Is(Status::Code::kNotFound)) return status;
+  counters.auto_increment_next = next;
+  Batch batch(*store_);
+  PutCounters(table.def().id, counters, &batch);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+  table.SetAutoIncrementNext(next);
+  return Status::Ok();
+}
+
+Status Catalog::SaveCounters() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Batch batch(*store_);
+  for (const auto& [name, table] : tables_) {
+    if (table->auto_increment_next() == 0) continue;
+    batch.MergeCounters(CountersKey(table->def().id),
+                        {.row_count = 0, .auto_increment_next = table->auto_increment_next()});
+  }
+  return batch.empty() ? Status::Ok() : store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace);
+}
+
+Status Catalog::TableNames(const std::string& prefix, std::vector<std::string>* names) {
+  return ForEachRecord(store_, RecordKind::kName, prefix, [&](ByteView key, ByteView) {
+    names->emplace_back(key);
+    return Status::Ok();
+  });
+}
+
+Status Catalog::DroppedIndexes(std::vector<IndexId>* indexes) {
+  return ForEachRecord(store_, RecordKind::kDroppedIndex, {}, [&](ByteView key, ByteView) {
+    if (key.size() != 4) return Status::Corruption("a dropped index in the dictionary is malformed");
+    indexes->push_back(IndexId(LoadBe32(key.data())));
+    return Status::Ok();
+  });
+}
+
+Status Catalog::ForgetDropped(IndexId index) {
+  Batch batch(*store_);
+  batch.Delete(Family::kDictionary, DroppedIndexKey(index));
+  return store_->Write(batch, Durability::kOs, Urgency::kReclaimsSpace);
+}
+
+std::string Catalog::TableNameOf(IndexId index) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [name, table] : tables_) {
+    for (const IndexDef& def : table->def().indexes) {
+      if (def.id == index) return name;
+    }
+  }
+  return std::string();
+}
+
+}  // namespace cairn::catalog

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The data dictionary: which tables and indexes exist (docs/formats/dictionary.md).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "catalog/table.h"
+#include "catalog/table_def.h"
+#include "store/store.h"
+
+namespace cairn::catalog {
+
+// The dictionary's key of a table's counters, for TableCounters merges.
+std::string CountersKey(TableId id);
+
+// Every change is one atomic, synced write of the store, so it has happened wholly or not at
+// all after a crash. The caller (the server's metadata locks) keeps others from using a
+// table while it is renamed, truncated or dropped.
+//
+// Thread rule: all methods from any thread.
+class Catalog {
+ public:
+  // Reads the dictionary, creating an empty one in a new store, and drops the temporary
+  // tables an earlier process left. kFormatTooNew changes nothing.
+  static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog);
+
+  // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken.
+  Status Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table);
+
+  // kNotFound when there is no such table. The object is shared by all who ask.
+  Status Find(const std::string& name, std::shared_ptr<Table>* table);
+
+  Status Rename(const std::string& from, const std::string& to);
+  Status Drop(const std::string& name);
+
+  // Replaces the table's indexes by new, empty ones and resets the counters. With
+  // `auto_increment_next` != 0 counting starts there.
+  Status Truncate(const std::string& name, std::shared_ptr<Table>* table);
+
+  // Replaces names and the server's version of a definition whose columns and indexes are
+  // otherwise the same (a metadata-only ALTER). kInvalidArgument when more differs.
+  Status Redefine(const std::string& name, TableDef def);
+
+  // Sets the stored and the live AUTO_INCREMENT counter, also downwards.
+  Status SetAutoIncrementNext(Table& table, uint64_t next);
+
+  // Writes the live counters of a table whose handed-out values are ahead of the committed ones, so
+  // that a clean shutdown loses none.
+  Status SaveCounters();
+
+  // All table names that start with `prefix` ("database/" or empty), sorted.
+  Status TableNames(const std::string& prefix, std::vector<std::string>* names);
+
+  // Indexes of dropped and truncated tables whose entries still take space, and the end of that.
+  Status DroppedIndexes(std::vector<IndexId>* indexes);
+  Status ForgetDropped(IndexId index);
+
+  // The name of the table an index belongs to, for messages; empty when it is not in use.
+  std::string TableNameOf(IndexId index);
+
+  // A transaction has committed `change` to a table: its live object learns it, if there is one.
+  void OnCommit(TableId id, const store::TableCounters& change);
+
+ private:
+  explicit Catalog(store::Store* store) : store_(store) {}
+
+  Status LoadFormat();
+  Status LoadNextIds();
+  Status DropTemporaryTables();
+  void AssignIds(TableDef* def);
+  void PutNextIds(store::Batch* batch);
+  Status LoadDef(const std::string& name, TableDef* def);
+  Status LoadTable(TableDef def, std::shared_ptr<Table>* table);
+  void MergeLiveCounters(const TableDef& def, store::Batch* batch);
+  void Publish(const std::string& name, std::shared_ptr<Table> table);
+  void Unpublish(const std::string& name);
+
+  store::Store* const store_;
+  std::mutex mutex_;  // guards all below and every change of the dictionary
+  uint64_t next_table_id_ = 1;
+  uint32_t next_index_id_ = 1;
+  std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
+
+  std::shared_mutex live_mutex_;  // taken after mutex_
+  std::unordered_map<TableId, std::shared_ptr<Table>> live_;  // guarded by live_mutex_
+};
+
+}  // namespace cairn::catalog

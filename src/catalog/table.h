@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A table that exists: its definition and the numbers that change while it is used.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "catalog/table_def.h"
+#include "store/table_counters.h"
+
+namespace cairn::catalog {
+
+// Thread rule: all methods from any thread. The definition never changes; a table that is altered,
+// renamed or truncated is another object.
+class Table {
+ public:
+  Table(TableDef def, const store::TableCounters& counters, uint64_t next_row_id)
+      : def_(std::move(def)),
+        row_count_(counters.row_count),
+        auto_increment_next_(counters.auto_increment_next),
+        next_row_id_(next_row_id) {}
+
+  const TableDef& def() const { return def_; }
+
+  // Committed rows. Never negative.
+  uint64_t row_count() const {
+    const int64_t rows = row_count_.load(std::memory_order_relaxed);
+    return rows > 0 ? static_cast<uint64_t>(rows) : 0;
+  }
+  // Called after a commit with what the transaction changed.
+  void AddRows(int64_t delta) { row_count_.fetch_add(delta, std::memory_order_relaxed); }
+
+  // The lowest AUTO_INCREMENT value that was not handed out; 0 when none ever was.
+  uint64_t auto_increment_next() const { return auto_increment_next_.load(std::memory_order_relaxed); }
+  void SetAutoIncrementNext(uint64_t next) { auto_increment_next_.store(next, std::memory_order_relaxed); }
+
+  // Makes sure that no value below `next` is handed out any more.
+  void RaiseAutoIncrementNext(uint64_t next) {
+    uint64_t current = auto_increment_next_.load(std::memory_order_relaxed);
+    while (current < next &&
+           !auto_increment_next_.compare_exchange_weak(current, next, std::memory_order_relaxed)) {
+    }
+  }
+
+  // Replaces the counter by `next` if it is still `expected`; otherwise loads it into `expected`.
+  bool ReplaceAutoIncrementNext(uint64_t* expected, uint64_t next) {
+    return auto_increment_next_.compare_exchange_weak(*expected, next, std::memory_order_relaxed);
+  }
+
+  // A row id for a hidden primary key that no row of the table has or had.
+  uint64_t TakeRowId() { return next_row_id_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  const TableDef def_;
+  std::atomic<int64_t> row_count_;
+  std::atomic<uint64_t> auto_increment_next_;
+  std::atomic<uint64_t> next_row_id_;
+};
+
+}  // namespace cairn::catalog

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Binding a dictionary table to the server's record layout.
+#include "catalog/table_access.h"
+
+namespace cairn::catalog {
+namespace {
+
+std::vector<codec::KeyPart> PartsOf(const IndexDef& index) {
+  std::vector<codec::KeyPart> parts;
+  for (const KeyPartDef& part : index.parts) {
+    parts.push_back({.column = part.column, .prefix_bytes = part.prefix_bytes, .descending = part.descending});
+  }
+  return parts;
+}
+
+std::vector<codec::IndexCodec> CodecsOf(const TableDef& def, const codec::RecordLayout& layout) {
+  std::vector<codec::IndexCodec> codecs;
+  codecs.reserve(def.indexes.size());
+  codecs.push_back(codec::IndexCodec::Primary(layout, def.indexes.front().id, PartsOf(def.indexes.front())));
+  for (size_t i = 1; i < def.indexes.size(); ++i) {
+    const IndexDef& index = def.indexes[i];
+    codecs.push_back(codec::IndexCodec::Secondary(layout, index.id, PartsOf(index), index.kind == IndexKind::kUnique,
+                                                  codecs.front()));
+  }
+  return codecs;
+}
+
+// Whether the dictionary's column and the server's are stored the same way.
+bool SameStorage(const ColumnDef& def, const codec::ColumnLayout& layout) {
+  const uint32_t data_bytes_max = layout.data_bytes_max != 0 ? layout.data_bytes_max : layout.pack_length;
+  const uint32_t collation_id = layout.collation != nullptr ? layout.collation->shape().id : 0;
+  return def.type == static_cast<uint8_t>(layout.type) && def.nullable == layout.nullable &&
+         def.is_unsigned == layout.is_unsigned && def.stored == layout.stored &&
+         def.data_bytes_max == data_bytes_max && def.length_bytes == layout.length_bytes &&
+         def.collation_id == collation_id;
+}
+
+// Whether keys always give the column back, so that entries with it carry nothing beside the key.
+bool KeyGivesBack(const codec::ColumnLayout& column) {
+  switch (column.type) {
+    case codec::ColumnType::kInteger:
+    case codec::ColumnType::kFixedBytes:
+      return true;
+    case codec::ColumnType::kVarchar:
+    case codec::ColumnType::kBlob:
+      return column.collation == nullptr;
+    default:
+      return false;
+  }
+}
+
+bool ValueAlwaysEmpty(const TableDef& def, const IndexDef& index, const codec::RecordLayout& layout) {
+  const auto all_given_back = [&](const std::vector<KeyPartDef>& parts) {
+    for (const KeyPartDef& part : parts) {
+      if (!KeyGivesBack(layout.columns[part.column])) return false;
+    }
+    return true;
+  };
+  return all_given_back(index.parts) && all_given_back(def.indexes.front().parts);
+}
+
+}  // namespace
+
+Status TableAccess::Make(std::shared_ptr<Table> table, codec::RecordLayout layout,
+                         std::shared_ptr<TableAccess>* access) {
+  const TableDef& def = table->def();
+  bool same = def.columns.size() == layout.columns.size();
+  for (size_t i = 0; same && i < def.columns.size(); ++i) same = SameStorage(def.columns[i], layout.columns[i]);
+  if (!same) {
+    return Status::Corruption("the dictionary's columns of " + def.name + " are not those of the server's definition");
+  }
+  std::vector<codec::IndexCodec> codecs = CodecsOf(def, layout);
+  access->reset(new TableAccess(std::move(table), std::move(layout), std::move(codecs)));
+  return Status::Ok();
+}
+
+TableAccess::TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layout,
+                         std::vector<codec::IndexCodec> indexes)
+    : table_(std::move(table)),
+      layout_(std::move(layout)),
+      indexes_(std::move(indexes)),
+      rows_(layout_, indexes_.front(), table_->def().schema_version) {
+  for (size_t i = 0; i < indexes_.size(); ++i) {
+    const IndexDef& index = def().indexes[i];
+    codec::ColumnSet columns(layout_.columns.size());
+    bool has_virtual = false;
+    for (const KeyPartDef& part : index.parts) {
+      columns.Add(part.column);
+      has_virtual |= !layout_.columns[part.column].stored;
+    }
+    columns_of_.push_back(std::move(columns));
+    has_virtual_.push_back(has_virtual);
+    removes_singly_.push_back(index.kind == IndexKind::kSecondary && ValueAlwaysEmpty(def(), index, layout_));
+  }
+}
+
+}  // namespace cairn::catalog

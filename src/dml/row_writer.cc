@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A row's changes: first every claim that may fail, then the writes.
+#include "dml/row_writer.h"
+
+namespace cairn::dml {
+
+using catalog::IndexKind;
+using store::Family;
+using txn::View;
+
+namespace {
+
+// Buffers keep their memory between rows, but not that of a rare huge row.
+constexpr size_t kKeptBufferBytes = size_t{1} << 20;
+
+}  // namespace
+
+void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* table,
+                     const txn::LockOptions& lock_options) {
+  transaction_ = transaction;
+  table_ = table;
+  lock_options_ = lock_options;
+  lock_options_.mode = txn::LockMode::kExclusive;
+  row_value_.ShrinkAbove(kKeptBufferBytes);
+}
+
+void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
+  key->Clear();
+  table_->primary().EncodePrimaryKey(row.record, row.hidden_row_id, key);
+}
+
+Status RowWriter::LockKey(ByteView key) { return transaction_->Lock(key, lock_options_, nullptr); }
+
+// Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's.
+Status RowWriter::ClaimPrimary() {
+  if (table_->primary().has_hidden_row_id()) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(LockKey(new_primary_.view()));
+  Status status = transaction_->Get(Family::kData, new_primary_.view(), View::kNewest, &found_);
+  if (status.Is(Status::Code::kNotFound)) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  duplicate_index_ = 0;
+  duplicate_primary_key_.Assign(new_primary_.view());
+  return Status::DuplicateKey();
+}
+
+// The same for a unique index. Rows with a NULL part never collide.
+Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
+  const codec::IndexCodec& codec = table_->indexes()[index];
+  if (codec.HasNullPart(record)) return Status::Ok();
+  new_entry_.key.Clear();
+  codec.EncodeTupleFromRecord(record, codec.own_part_count(), &new_entry_.key);
+  CAIRN_RETURN_IF_ERROR(LockKey(new_entry_.key.view()));
+  Status status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
+  if (status.Is(Status::Code::kNotFound)) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  duplicate_index_ = index;
+  duplicate_primary_key_.Clear();
+  CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
+  return Status::DuplicateKey();
+}
+
+Status RowWriter::PutEntry(const Entry& entry) {
+  return transaction_->Put(Family::kData, entry.key.view(), entry.value.view());
+}
+
+Status RowWriter::RemoveEntry(size_t index, ByteView key) {
+  return table_->RemovesSingly(index) ? transaction_->SingleDelete(Family::kData, key)
+                                      : transaction_->Delete(Family::kData, key);
+}
+
+Status RowWriter::Insert(const RowRef& row) {
+  EncodePrimary(row, &new_primary_);
+  CAIRN_RETURN_IF_ERROR(ClaimPrimary());
+  const size_t index_count = table_->indexes().size();
+  for (size_t index = 1; index < index_count; ++index) {
+    if (table_->indexes()[index].unique()) CAIRN_RETURN_IF_ERROR(ClaimUnique(index, row.record));
+  }
+  row_value_.Clear();
+  table_->rows().Encode(row.record, &row_value_);
+  CAIRN_RETURN_IF_ERROR(transaction_->Put(Family::kData, new_primary_.view(), row_value_.view()));
+  for (size_t index = 1; index < index_count; ++index) {
+    new_entry_.key.Clear();
+    new_entry_.value.Clear();
+    table_->indexes()[index].EncodeEntry(row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
+    CAIRN_RETURN_IF_ERROR(PutEntry(new_entry_));
+  }
+  transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
+  return Status::Ok();
+}
+
+bool RowWriter::Affected(size_t index, const codec::ColumnSet& touched) const {
+  return primary_changed_ || table_->HasVirtualColumn(index) || table_->columns_of(index).Intersects(touched);
+}
+
+// Claims the new keys of unique indexes whose key changes, before anything is written.
+Status RowWriter::ClaimChangedUniques(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
+  for (size_t index = 1; index < table_->indexes().size(); ++index) {
+    const codec::IndexCodec& codec = table_->indexes()[index];
+    if (!codec.unique() || !Affected(index, touched)) continue;
+    old_entry_.key.Clear();
+    new_entry_.key.Clear();
+    codec.EncodeTupleFromRecord(old_row.record, codec.own_part_count(), &old_entry_.key);
+    codec.EncodeTupleFromRecord(new_row.record, codec.own_part_count(), &new_entry_.key);
+    if (old_entry_.key.view() == new_entry_.key.view()) continue;
+    CAIRN_RETURN_IF_ERROR(ClaimUnique(index, new_row.record));
+  }
+  return Status::Ok();
+}
+
+Status RowWriter::UpdateEntry(size_t index, const RowRef& old_row, const RowRef& new_row) {
+  const codec::IndexCodec& codec = table_->indexes()[index];
+  old_entry_.key.Clear();
+  old_entry_.value.Clear();
+  new_entry_.key.Clear();
+  new_entry_.value.Clear();
+  codec.EncodeEntry(old_row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
+  codec.EncodeEntry(new_row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
+  if (old_entry_.key.view() == new_entry_.key.view()) {
+    if (old_entry_.value.view() == new_entry_.value.view()) return Status::Ok();
+    return PutEntry(new_entry_);
+  }
+  CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
+  return PutEntry(new_entry_);
+}
+
+Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
+  EncodePrimary(old_row, &old_primary_);
+  EncodePrimary(new_row, &new_primary_);
+  primary_changed_ = old_primary_.view() != new_primary_.view();
+  if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
+  CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
+  row_value_.Clear();
+  table_->rows().Encode(new_row.record, &row_value_);
+  if (primary_changed_) CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
+  CAIRN_RETURN_IF_ERROR(transaction_->Put(Family::kData, new_primary_.view(), row_value_.view()));
+  for (size_t index = 1; index < table_->indexes().size(); ++index) {
+    // A primary key that only changed its spelling under the collation keeps its bytes, but an
+    // entry holds the spelling beside them.
+    if (Affected(index, touched) || table_->columns_of(0).Intersects(touched)) {
+      CAIRN_RETURN_IF_ERROR(UpdateEntry(index, old_row, new_row));
+    }
+  }
+  return Status::Ok();
+}
+
+Status RowWriter::Delete(const RowRef& row) {
+  EncodePrimary(row, &old_primary_);
+  CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
+  for (size_t index = 1; index < table_->indexes().size(); ++index) {
+    old_entry_.key.Clear();
+    old_entry_.value.Clear();
+    table_->indexes()[index].EncodeEntry(row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
+    CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
+  }
+  transaction_->AddTableCounters(table_->def().id, {.row_count = -1, .auto_increment_next = 0});
+  return Status::Ok();
+}
+
+}  // namespace cairn::dml

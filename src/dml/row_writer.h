@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Keeps a row and its index entries consistent: insert, update, delete within a transaction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "catalog/table_access.h"
+#include "codec/column_set.h"
+#include "store/types.h"
+#include "txn/transaction.h"
+
+namespace cairn::dml {
+
+// A record in the server's format and, for a table with a hidden primary key, its row id.
+struct RowRef {
+  const uint8_t* record = nullptr;
+  uint64_t hidden_row_id = 0;
+};
+
+// Writes rows of one table. All changes go into the transaction; a failed call may have added some
+// of its changes, so the caller rolls its statement back or, after kDuplicateKey, goes on: a
+// duplicate is found before anything is changed.
+//
+// Locks: exclusive ones on the primary key and on every unique entry that is written.
+//
+// Thread rule: one thread at a time. Records must be complete (all stored columns and all columns
+// of indexes valid).
+class RowWriter {
+ public:
+  // Both must outlive its use; called when a statement begins to use the table.
+  void Bind(txn::Transaction* transaction, const catalog::TableAccess* table, const txn::LockOptions& lock_options);
+
+  // Adds a row. On kDuplicateKey duplicate_index() is the index (0: primary) and
+  // duplicate_primary_key() the row in the way.
+  Status Insert(const RowRef& row);
+
+  // Replaces `old_row` by `new_row`, which may have another primary key. `touched` are the columns
+  // whose values may differ; indexes without any of them are left alone. The caller holds the
+  // exclusive lock of the old row.
+  Status Update(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
+
+  // Removes a row. The caller holds its exclusive lock.
+  Status Delete(const RowRef& row);
+
+  size_t duplicate_index() const { return duplicate_index_; }
+  ByteView duplicate_primary_key() const { return duplicate_primary_key_.view(); }
+
+ private:
+  struct Entry {
+    ByteBuffer key;
+    ByteBuffer value;
+  };
+
+  void EncodePrimary(const RowRef& row, ByteBuffer* key) const;
+  Status LockKey(ByteView key);
+  Status ClaimPrimary();
+  Status ClaimUnique(size_t index, const uint8_t* record);
+  Status RemoveEntry(size_t index, ByteView key);
+  Status PutEntry(const Entry& entry);
+  Status UpdateEntry(size_t index, const RowRef& old_row, const RowRef& new_row);
+  Status ClaimChangedUniques(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
+  bool Affected(size_t index, const codec::ColumnSet& touched) const;
+
+  txn::Transaction* transaction_ = nullptr;
+  const catalog::TableAccess* table_ = nullptr;
+  txn::LockOptions lock_options_;
+
+  ByteBuffer old_primary_;
+  ByteBuffer new_primary_;
+  ByteBuffer row_value_;
+  Entry old_entry_;
+  Entry new_entry_;
+  bool primary_changed_ = false;
+  store::PinnedValue found_;
+  size_t duplicate_index_ = 0;
+  ByteBuffer duplicate_primary_key_;
+};
+
+}  // namespace cairn::dml

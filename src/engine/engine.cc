@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Start, stop and background work of the engine.
+#include "engine/engine.h"
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cairn::engine {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr char kSyncTask[] = "make the log durable";
+constexpr char kReclaimTask[] = "reclaim dropped indexes";
+constexpr char kSpaceTask[] = "watch free space";
+
+void Report(LogSink* log, LogLevel level, const std::string& line) {
+  if (log != nullptr) log->Log(level, line);
+}
+
+// The write-ahead log could not be written: what the failing commit had written may or may not be
+// there after a restart, so nobody may be told that it was rolled back. Stopping at once lets the next
+// start and the binary log decide (docs/errors.md).
+[[noreturn]] void FailStop(LogSink* log, const Status& status) {
+  Report(log, LogLevel::kError,
+         "the write-ahead log cannot be written (" + status.ToString() +
+             "); the server stops now so that recovery decides which transactions were committed");
+  std::abort();
+}
+
+}  // namespace
+
+Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engine) {
+  std::unique_ptr<Engine> started(new Engine());
+  started->log_ = options.log;
+
+  store::StoreOptions store_options;
+  store_options.directory = options.directory;
+  store_options.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : DefaultMemoryBytes();
+  store_options.cores = options.cores != 0 ? options.cores : std::max(1u, std::thread::hardware_concurrency());
+  store_options.expert_db_options = options.expert_db_options;
+  store_options.expert_family_options = options.expert_family_options;
+  store_options.log = options.log;
+  store_options.on_wal_failure = [log = options.log](const Status& status) { FailStop(log, status); };
+  CAIRN_RETURN_IF_ERROR(store::Store::Open(store_options, &started->store_));
+  CAIRN_RETURN_IF_ERROR(catalog::Catalog::Open(started->store_.get(), &started->catalog_));
+
+  txn::PointLocks::Options lock_options;
+  lock_options.observer = options.observer;
+  txn::TransactionHooks hooks;
+  hooks.counter_key = [](TableId table, ByteBuffer* key) { key->Append(catalog::CountersKey(table)); };
+  hooks.on_commit = [catalog = started->catalog_.get()](TableId table, const store::TableCounters& change) {
+    catalog->OnCommit(table, change);
+  };
+  started->transactions_ =
+      std::make_unique<txn::TransactionManager>(*started->store_, lock_options, std::move(hooks));
+  CAIRN_RETURN_IF_ERROR(started->transactions_->RecoverPrepared());
+  started->StartBackgroundWork(options.log);
+  *engine = std::move(started);
+  return Status::Ok();
+}
+
+void Engine::StartBackgroundWork(LogSink* log) {
+  worker_ = std::make_unique<jobs::Worker>();
+  worker_->Add(kSyncTask, seconds(1), [this, log, synced = uint64_t{0}]() mutable {
+    const uint64_t sequence = store_->LatestSequence();
+    if (sequence == synced) return;
+    const Status status = store_->SyncWal();
+    if (status.ok()) {
+      synced = sequence;
+    } else {
+      Report(log, LogLevel::kError, "cannot make the log durable: " + status.ToString());
+    }
+  });
+  worker_->Add(kReclaimTask, seconds(10), [this, log] {
+    const Status status = ReclaimDropped();
+    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot reclaim dropped tables: " + status.ToString());
+  });
+  worker_->Add(kSpaceTask, seconds(1), [this] { store_->CheckFreeSpace(); });
+  worker_->Start();
+}
+
+// Removes the entries of dropped indexes. Forgetting comes last, so a crash repeats the removal.
+Status Engine::ReclaimDropped() {
+  std::vector<IndexId> dropped;
+  CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
+  for (const IndexId index : dropped) {
+    if (worker_->stopping()) return Status::Ok();
+    char lower[4], upper[4];
+    StoreBe32(lower, index.value);
+    StoreBe32(upper, index.value + 1);
+    CAIRN_RETURN_IF_ERROR(
+        store_->DropRange(store::Family::kData, AsBytes(lower, sizeof lower), AsBytes(upper, sizeof upper)));
+    CAIRN_RETURN_IF_ERROR(catalog_->ForgetDropped(index));
+  }
+  return Status::Ok();
+}
+
+void Engine::WakeReclaimer() { worker_->Wake(kReclaimTask); }
+
+Engine::~Engine() {
+  if (worker_) worker_->Stop();
+  if (catalog_) {
+    const Status status = catalog_->SaveCounters();
+    if (!status.ok()) Report(log_, LogLevel::kWarning, "cannot save table counters: " + status.ToString());
+  }
+  transactions_.reset();
+  catalog_.reset();
+  if (store_) {
+    const Status status = store_->Close();
+    if (!status.ok()) Report(log_, LogLevel::kError, "cannot close the store: " + status.ToString());
+  }
+}
+
+}  // namespace cairn::engine

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Owns every part of the storage engine; starts and stops them in a fixed order.
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "catalog/catalog.h"
+#include "engine/options.h"
+#include "jobs/worker.h"
+#include "store/store.h"
+#include "txn/transaction_manager.h"
+
+namespace cairn::engine {
+
+// Order of start: store (which replays its log), dictionary, transactions (which lock again what was
+// prepared), background work. Stopping goes the other way round.
+//
+// Background work: once a second the log is made durable, so that commits with less than full
+// durability are at risk for no longer; indexes of dropped tables are removed; the
+// disk's free space is looked at.
+//
+// Thread rule: accessors from any thread; destruction when no transaction, cursor or call is left.
+class Engine {
+ public:
+  // Errors are those of Store::Open and Catalog::Open. Nothing is left running after one.
+  static Status Start(const EngineOptions& options, std::unique_ptr<Engine>* engine);
+
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  store::Store& store() { return *store_; }
+  catalog::Catalog& catalog() { return *catalog_; }
+  txn::TransactionManager& transactions() { return *transactions_; }
+
+  // The space of dropped indexes is worth looking at now.
+  void WakeReclaimer();
+
+ private:
+  Engine() = default;
+  void StartBackgroundWork(LogSink* log);
+  Status ReclaimDropped();
+
+  std::unique_ptr<store::Store> store_;
+  std::unique_ptr<catalog::Catalog> catalog_;
+  std::unique_ptr<txn::TransactionManager> transactions_;
+  std::unique_ptr<jobs::Worker> worker_;
+  LogSink* log_ = nullptr;
+};
+
+}  // namespace cairn::engine

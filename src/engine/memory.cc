@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// How much memory this process may count on.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "engine/options.h"
+
+namespace cairn::engine {
+namespace {
+
+constexpr uint64_t kBytesMin = uint64_t{64} << 20;
+
+// A cgroup's limit file holds a number of bytes, or "max". Version 1 shows no limit as a huge number.
+uint64_t LimitIn(const char* path) {
+  std::ifstream file(path);
+  uint64_t bytes = 0;
+  return file >> bytes && bytes != 0 ? bytes : UINT64_MAX;
+}
+
+}  // namespace
+
+uint64_t DefaultMemoryBytes() {
+  const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+  const uint64_t limit = std::min({machine, LimitIn("/sys/fs/cgroup/memory.max"),
+                                   LimitIn("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+  return std::max(limit / 4, kBytesMin);
+}
+
+}  // namespace cairn::engine

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the engine is started with, and what may change while it runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/log_sink.h"
+#include "base/status.h"
+#include "store/types.h"
+#include "txn/row_locks.h"
+
+namespace cairn::engine {
+
+struct EngineOptions {
+  std::string directory;
+  uint64_t memory_bytes = 0;  // 0: derived from the machine's or the cgroup's memory
+  unsigned cores = 0;         // 0: as many as this process may use
+  std::string expert_db_options;
+  std::string expert_family_options;
+  LogSink* log = nullptr;               // optional; longer-lived than the engine
+  txn::WaitObserver* observer = nullptr;  // optional; longer-lived than the engine
+};
+
+// The memory budget where the user gives none: a quarter of what the machine or its cgroup has,
+// whichever is less, and at least 64 MiB.
+uint64_t DefaultMemoryBytes();
+
+// When a commit reaches the disk. The numbers are those of the setting.
+enum class FlushAtCommit : uint8_t {
+  kEverySecond = 0,  // at most a second of commits may be lost with the process or the machine
+  kSync = 1,         // nothing acknowledged is lost
+  kOs = 2,           // at most a second may be lost with the machine, nothing with the process
+};
+
+inline store::Durability DurabilityOf(FlushAtCommit flush) {
+  switch (flush) {
+    case FlushAtCommit::kEverySecond: return store::Durability::kBuffered;
+    case FlushAtCommit::kOs: return store::Durability::kOs;
+    case FlushAtCommit::kSync: break;
+  }
+  return store::Durability::kSync;
+}
+
+}  // namespace cairn::engine

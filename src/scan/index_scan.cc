@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The walk: move, filter, lock, fetch, until a row is found or the bounds end.
+#include "scan/index_scan.h"
+
+namespace cairn::scan {
+
+using store::Family;
+
+void IndexScan::Open(RowReader* reader, const Options& options) {
+  Close();
+  reader_ = reader;
+  options_ = options;
+  if (reader->mode().locking) options_.covering = false;
+}
+
+void IndexScan::Close() {
+  cursor_.Close();
+  entry_now_.Reset();
+  reader_ = nullptr;
+}
+
+Status IndexScan::OpenCursor() {
+  store::CursorOptions options;
+  options.lower_bound = lower_.view();
+  options.upper_bound = upper_.view();
+  must_refresh_ = false;
+  // Taken before the cursor's own moment: what is committed in between only costs a second look.
+  opened_sequence_ = reader_->mode().locking ? reader_->store_sequence() : 0;
+  return reader_->transaction().OpenCursor(options, reader_->view(), &cursor_);
+}
+
+Status IndexScan::First(ByteView lower, ByteView upper, FoundRow* row) {
+  lower_.Assign(lower);
+  upper_.Assign(upper);
+  CAIRN_RETURN_IF_ERROR(OpenCursor());
+  cursor_.SeekToFirst();
+  return Settle(true, row);
+}
+
+Status IndexScan::Last(ByteView lower, ByteView upper, FoundRow* row) {
+  lower_.Assign(lower);
+  upper_.Assign(upper);
+  CAIRN_RETURN_IF_ERROR(OpenCursor());
+  cursor_.SeekToLast();
+  return Settle(false, row);
+}
+
+Status IndexScan::EndOrError() const {
+  CAIRN_RETURN_IF_ERROR(cursor_.status());
+  return Status::NotFound();
+}
+
+Status IndexScan::Move(bool forward, FoundRow* row) {
+  if (must_refresh_) {
+    CAIRN_RETURN_IF_ERROR(Refresh(forward));
+  } else {
+    if (!cursor_.Valid()) return EndOrError();
+    forward ? cursor_.Next() : cursor_.Prev();
+  }
+  return Settle(forward, row);
+}
+
+// Finds the next entry, from where the cursor stands, that passes the filter and still has its row.
+Status IndexScan::Settle(bool forward, FoundRow* row) {
+  while (cursor_.Valid()) {
+    bool take = true;
+    if (options_.filter != nullptr) {
+      switch (options_.filter->Check(cursor_.key(), cursor_.value())) {
+        case EntryFilter::Verdict::kTake: break;
+        case EntryFilter::Verdict::kSkip: take = false; break;
+        case EntryFilter::Verdict::kEnd: return Status::NotFound();
+        case EntryFilter::Verdict::kInterrupted: return Status::Of(Status::Code::kInterrupted);
+      }
+    }
+    if (take) CAIRN_RETURN_IF_ERROR(Take(row, &take));
+    if (take) return Status::Ok();
+    if (must_refresh_) {
+      CAIRN_RETURN_IF_ERROR(Refresh(forward));
+    } else {
+      forward ? cursor_.Next() : cursor_.Prev();
+    }
+  }
+  return EndOrError();
+}
+
+Status IndexScan::Take(FoundRow* row, bool* take) {
+  const ByteView key = cursor_.key();
+  const ByteView value = cursor_.value();
+  if (reader_->mode().locking) return FetchLocked(key, value, row, take);
+  row->key = key;
+  row->value = value;
+  if (is_primary()) {
+    row->row = {key, value};
+    return Status::Ok();
+  }
+  if (options_.covering) return Status::Ok();
+  primary_key_.Clear();
+  CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
+  Status status = reader_->ByPrimaryKey(primary_key_.view(), &row->row);
+  if (status.Is(Status::Code::kNotFound)) {
+    return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name +
+                              " of table " + reader_->table().def().name + " has no row");
+  }
+  return status;
+}
+
+// Locks the row of an entry, then looks whether it is still there.
+Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take) {
+  primary_key_.Clear();
+  CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
+  Status status = reader_->LockRow(primary_key_.view());
+  if (status.Is(Status::Code::kLockBusy) && reader_->mode().skip_locked) {
+    *take = false;
+    return Status::Ok();
+  }
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  if (reader_->waited()) must_refresh_ = true;
+  if (must_refresh_) position_.Assign(key);
+  const bool unchanged = !reader_->waited() && reader_->store_sequence() == opened_sequence_;
+  row->key = key;
+  row->value = value;
+  if (unchanged && is_primary()) {
+    row->row = {key, value};
+    return Status::Ok();
+  }
+  status = reader_->ReadLocked(primary_key_.view(), &row->row);
+  if (status.Is(Status::Code::kNotFound)) {
+    if (unchanged) return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name + " has no row");
+    reader_->UnlockLast();
+    *take = false;
+    return Status::Ok();
+  }
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  if (is_primary()) {
+    row->key = row->row.primary_key;
+    row->value = row->row.value;
+    return Status::Ok();
+  }
+  return unchanged ? Status::Ok() : Confirm(key, row, take);
+}
+
+// Whether the locked row still has the entry that led to it.
+Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
+  Status status = reader_->transaction().Get(Family::kData, key, reader_->view(), &entry_now_);
+  if (status.ok()) {
+    ByteBuffer primary_key_now;
+    CAIRN_RETURN_IF_ERROR(
+        reader_->table().indexes()[options_.index].PrimaryKeyOf(key, entry_now_.view(), &primary_key_now));
+    if (primary_key_now.view() == primary_key_.view()) {
+      row->value = entry_now_.view();
+      return Status::Ok();
+    }
+  } else if (!status.Is(Status::Code::kNotFound)) {
+    return status;
+  }
+  reader_->UnlockLast();
+  *take = false;
+  return Status::Ok();
+}
+
+// Opens the cursor over what is committed now and moves it past the position given last.
+Status IndexScan::Refresh(bool forward) {
+  CAIRN_RETURN_IF_ERROR(OpenCursor());
+  if (forward) {
+    cursor_.Seek(position_.view());
+  } else {
+    cursor_.SeekForPrev(position_.view());
+  }
+  if (cursor_.Valid() && cursor_.key() == position_.view()) forward ? cursor_.Next() : cursor_.Prev();
+  return cursor_.Valid() ? Status::Ok() : cursor_.status();
+}
+
+Status IndexScan::Widen() {
+  const codec::IndexCodec& codec = reader_->table().indexes()[options_.index];
+  ByteBuffer lower, upper;
+  codec.EncodeIndexPrefix(&lower);
+  codec.EncodeIndexPrefix(&upper);
+  if (!codec::AdvancePastPrefix(&upper)) return Status::Corruption("index id out of range");
+  if (!must_refresh_) {
+    if (cursor_.Valid()) {
+      position_.Assign(cursor_.key());
+    }
+    must_refresh_ = true;
+  }
+  lower_ = std::move(lower);
+  upper_ = std::move(upper);
+  return Status::Ok();
+}
+
+}  // namespace cairn::scan

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Walks one index within bounds, in both directions, and gives rows.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "catalog/table_access.h"
+#include "scan/read_mode.h"
+#include "scan/row_reader.h"
+#include "store/cursor.h"
+#include "txn/transaction.h"
+
+namespace cairn::scan {
+
+// Looks at index entries before their rows are locked or fetched.
+class EntryFilter {
+ public:
+  enum class Verdict : uint8_t { kTake, kSkip, kEnd, kInterrupted };
+  virtual ~EntryFilter() = default;
+  virtual Verdict Check(ByteView key, ByteView value) = 0;
+};
+
+// What a scan found: an entry, and its row unless the scan is covering. The views are valid until
+// the scan moves, the transaction writes, or the scan is closed.
+struct FoundRow {
+  ByteView key;    // the entry; for the primary index the row's primary key
+  ByteView value;  // the entry's; for the primary index the row's
+  StoredRow row;   // not set by a covering scan
+};
+
+// One scan of one index, reused for many.
+//
+// Consistent scans see the read view and the transaction's own changes. Locking scans walk what is
+// committed now, lock each row they give and read its newest version; an entry whose row has
+// gone or moved meanwhile is passed over, and after a wait the walk goes on over what is
+// committed then, as the server's users know it from locking engines.
+//
+// Rows a statement itself writes in front of the scan may or may not be given: the server takes
+// care (it collects row positions first when it must).
+//
+// Thread rule: one thread at a time. Must be closed before the transaction ends or rolls back.
+class IndexScan {
+ public:
+  struct Options {
+    size_t index = 0;       // in TableDef::indexes
+    bool covering = false;  // entries are enough; honoured only by consistent scans
+    EntryFilter* filter = nullptr;
+  };
+
+  // Begins to use an index. `reader` says transaction, table and mode; it must outlive the scan.
+  void Open(RowReader* reader, const Options& options);
+  void Close();
+  bool is_open() const { return reader_ != nullptr; }
+  void SetFilter(EntryFilter* filter) { options_.filter = filter; }
+
+  // Positions the walk between `lower` (inclusive) and `upper` (exclusive), both whole keys with
+  // the index id, and gives the first row found from the lower end, or the last one from the
+  // upper end. kNotFound: none. kInterrupted: the filter said so.
+  Status First(ByteView lower, ByteView upper, FoundRow* row);
+  Status Last(ByteView lower, ByteView upper, FoundRow* row);
+
+  // The neighbour of the row given last. After kNotFound the walk has ended.
+  Status Next(FoundRow* row) { return Move(true, row); }
+  Status Previous(FoundRow* row) { return Move(false, row); }
+
+  // Widens the bounds to the whole index, keeping the position; for callers that walk on beyond
+  // what they asked for at first.
+  Status Widen();
+
+ private:
+  Status OpenCursor();
+  Status Move(bool forward, FoundRow* row);
+  Status Settle(bool forward, FoundRow* row);
+  Status Take(FoundRow* row, bool* take);
+  Status FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take);
+  Status Confirm(ByteView key, FoundRow* row, bool* take);
+  Status Refresh(bool forward);
+  Status EndOrError() const;
+  bool is_primary() const { return options_.index == 0; }
+
+  RowReader* reader_ = nullptr;
+  Options options_;
+  store::Cursor cursor_;
+  ByteBuffer lower_;
+  ByteBuffer upper_;
+  ByteBuffer position_;     // the key given last, when the cursor has to be opened again
+  ByteBuffer primary_key_;
+  uint64_t opened_sequence_ = 0;
+  bool must_refresh_ = false;
+  store::PinnedValue entry_now_;
+};
+
+}  // namespace cairn::scan

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// How a statement reads a table: through the read view, or locking what it reads.
+#pragma once
+
+#include "base/status.h"
+#include "txn/row_locks.h"
+
+namespace cairn::scan {
+
+struct ReadMode {
+  bool locking = false;         // false: a consistent read through the read view
+  bool skip_locked = false;     // pass over rows others have locked
+  txn::LockOptions lock;        // when locking
+
+  static ReadMode Consistent() { return ReadMode(); }
+};
+
+}  // namespace cairn::scan

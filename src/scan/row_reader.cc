@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Point reads: lock first, then the newest version; or the version of the read view.
+#include "scan/row_reader.h"
+
+namespace cairn::scan {
+
+using store::Family;
+
+void RowReader::Bind(const store::Store* store, txn::Transaction* transaction, const catalog::TableAccess* table,
+                     const ReadMode& mode) {
+  store_ = store;
+  transaction_ = transaction;
+  table_ = table;
+  mode_ = mode;
+  lock_ = txn::LockResult();
+}
+
+Status RowReader::LockRow(ByteView primary_key) {
+  lock_ = txn::LockResult();
+  if (!mode_.locking) return Status::Ok();
+  return transaction_->Lock(primary_key, mode_.lock, &lock_);
+}
+
+void RowReader::UnlockLast() {
+  if (lock_.newly_acquired) transaction_->Unlock(lock_.handle);
+  lock_ = txn::LockResult();
+}
+
+Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
+  if (primary_key.data() != reinterpret_cast<const char*>(primary_key_.data())) primary_key_.Assign(primary_key);
+  CAIRN_RETURN_IF_ERROR(LockRow(primary_key_.view()));
+  CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, primary_key_.view(), view(), &row_));
+  *row = {primary_key_.view(), row_.view()};
+  return Status::Ok();
+}
+
+Status RowReader::ReadLocked(ByteView primary_key, StoredRow* row) {
+  primary_key_.Assign(primary_key);
+  CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, primary_key_.view(), view(), &row_));
+  *row = {primary_key_.view(), row_.view()};
+  return Status::Ok();
+}
+
+Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
+  const codec::IndexCodec& codec = table_->indexes()[index];
+  CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
+  primary_key_.Clear();
+  CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_));
+  if (!mode_.locking) return ByPrimaryKey(primary_key_.view(), row);
+  // Until the row is locked its key may move to another row, or away.
+  for (;;) {
+    CAIRN_RETURN_IF_ERROR(ByPrimaryKey(primary_key_.view(), row));
+    CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
+    ByteBuffer primary_key_now;
+    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_now));
+    if (primary_key_now.view() == primary_key_.view()) return Status::Ok();
+    UnlockLast();
+    primary_key_.Assign(primary_key_now.view());
+  }
+}
+
+void RowReader::Reset() {
+  row_.Reset();
+  entry_.Reset();
+}
+
+}  // namespace cairn::scan

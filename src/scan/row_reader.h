@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Reads single rows by primary or unique key, locking them if asked to.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "catalog/table_access.h"
+#include "scan/read_mode.h"
+#include "store/store.h"
+#include "txn/transaction.h"
+
+namespace cairn::scan {
+
+// A row as stored: its primary key and its value. The views are valid until the next read by the
+// same reader, its Reset(), or the next write of the transaction.
+struct StoredRow {
+  ByteView primary_key;
+  ByteView value;
+};
+
+// Thread rule: one thread at a time.
+class RowReader {
+ public:
+  // All must outlive its use.
+  void Bind(const store::Store* store, txn::Transaction* transaction, const catalog::TableAccess* table,
+            const ReadMode& mode);
+
+  // The row of a primary key; kNotFound when there is none (its key stays locked when locking),
+  // kLockBusy when skipping locked rows met one.
+  Status ByPrimaryKey(ByteView primary_key, StoredRow* row);
+
+  // The row of a whole key of a unique index that has no NULL part.
+  Status ByUniqueKey(size_t index, ByteView key, StoredRow* row);
+
+  // Whether the newest lock of this reader was taken by its last call only; UnlockLast() then gives
+  // it back, for rows that a READ COMMITTED statement finds not to match.
+  void UnlockLast();
+
+  // Whether the last call waited for a lock, so that others have committed in between.
+  bool waited() const { return lock_.waited; }
+
+  txn::Transaction& transaction() const { return *transaction_; }
+  const catalog::TableAccess& table() const { return *table_; }
+  const ReadMode& mode() const { return mode_; }
+  txn::View view() const { return mode_.locking ? txn::View::kNewest : txn::View::kConsistent; }
+
+  // Locks a primary key as the mode says. Does nothing for consistent reads.
+  Status LockRow(ByteView primary_key);
+
+  // The newest version of a row whose primary key is locked already; kNotFound when it has gone.
+  Status ReadLocked(ByteView primary_key, StoredRow* row);
+
+  // The sequence number of the newest commit of anybody.
+  uint64_t store_sequence() const { return store_->LatestSequence(); }
+
+  // Gives back pinned memory; at the end of a statement.
+  void Reset();
+
+ private:
+  const store::Store* store_ = nullptr;
+  txn::Transaction* transaction_ = nullptr;
+  const catalog::TableAccess* table_ = nullptr;
+  ReadMode mode_;
+  txn::LockResult lock_;
+  ByteBuffer primary_key_;
+  store::PinnedValue row_;
+  store::PinnedValue entry_;
+};
+
+}  // namespace cairn::scan

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The table from status codes to the server's errors.
+#include "server/server_headers.h"
+
+#include "server/errors.h"
+
+#include <string>
+
+namespace cairn::server {
+
+int ServerError(THD* thd, const Status& status, std::string* message) {
+  using Code = Status::Code;
+  switch (status.code()) {
+    case Code::kOk: return 0;
+    case Code::kNotFound: return HA_ERR_KEY_NOT_FOUND;
+    case Code::kDuplicateKey: return HA_ERR_FOUND_DUPP_KEY;
+    case Code::kLockTimeout:
+    case Code::kLockBusy: return HA_ERR_LOCK_WAIT_TIMEOUT;
+    case Code::kDeadlock:
+      thd_mark_transaction_to_rollback(thd, true);
+      return HA_ERR_LOCK_DEADLOCK;
+    case Code::kSnapshotConflict:
+      thd_mark_transaction_to_rollback(thd, true);
+      return HA_ERR_RECORD_CHANGED;
+    case Code::kInterrupted: return HA_ERR_ABORTED_BY_USER;
+    case Code::kAlreadyExists: return HA_ERR_TABLE_EXIST;
+    case Code::kCorruption:
+      sql_print_error("CAIRN: %s", status.ToString().c_str());
+      return HA_ERR_CRASHED;
+    case Code::kNoSpace: return HA_ERR_RECORD_FILE_FULL;
+    case Code::kIoError:
+      sql_print_error("CAIRN: %s", status.ToString().c_str());
+      break;
+    case Code::kReadOnly:
+    case Code::kInvalidArgument:
+    case Code::kNotSupported:
+    case Code::kFormatTooNew:
+    case Code::kBusy: break;
+  }
+  if (message != nullptr) *message = status.Is(Code::kNotSupported) ? std::string(status.message()) : status.ToString();
+  return status.Is(Code::kNotSupported) ? HA_ERR_UNSUPPORTED : kErrorWithMessage;
+}
+
+int RaiseError(THD* thd, const Status& status) {
+  if (status.ok()) return 0;
+  std::string message;
+  const int error = ServerError(thd, status, &message);
+  if (error == HA_ERR_UNSUPPORTED) {
+    my_error(ER_NOT_SUPPORTED_YET, MYF(0), message.c_str());
+  } else {
+    if (message.empty()) message = status.ToString();
+    my_printf_error(ER_GET_ERRMSG, "Engine CAIRN: %s", MYF(0), message.c_str());
+  }
+  return 1;
+}
+
+}  // namespace cairn::server

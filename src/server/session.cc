@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Sessions and the one global of the engine.
+#include "server/server_headers.h"
+
+#include "server/session.h"
+
+#include <algorithm>
+
+#include "server/sysvars.h"
+
+namespace cairn::server {
+namespace {
+
+std::unique_ptr<engine::Engine> global_engine;
+handlerton* global_handlerton = nullptr;
+
+// READ UNCOMMITTED is served as READ COMMITTED: more isolation than asked for.
+Status IsolationOf(THD* thd, txn::Isolation* isolation) {
+  switch (thd_tx_isolation(thd)) {
+    case ISO_READ_UNCOMMITTED:
+    case ISO_READ_COMMITTED:
+      *isolation = txn::Isolation::kReadCommitted;
+      return Status::Ok();
+    case ISO_REPEATABLE_READ:
+      *isolation = txn::Isolation::kRepeatableRead;
+      return Status::Ok();
+    default:
+      return Status::NotSupported("SERIALIZABLE isolation in ENGINE=CAIRN");
+  }
+}
+
+}  // namespace
+
+engine::Engine* GlobalEngine() { return global_engine.get(); }
+handlerton* GlobalHandlerton() { return global_handlerton; }
+
+void SetGlobals(std::unique_ptr<engine::Engine> engine, handlerton* hton) {
+  global_engine = std::move(engine);
+  global_handlerton = hton;
+}
+
+Session::Session(THD* thd) : thd_(thd), transaction_(global_engine->transactions().NewTransaction()) {
+  transaction_->user_data = thd;
+}
+
+Session::~Session() = default;
+
+Session* Session::Existing(THD* thd) {
+  return static_cast<Session*>(thd_get_ha_data(thd, global_handlerton));
+}
+
+Session* Session::Of(THD* thd) {
+  Session* session = Existing(thd);
+  if (session == nullptr) {
+    session = new Session(thd);
+    thd_set_ha_data(thd, global_handlerton, session);
+  }
+  return session;
+}
+
+Status Session::BeginStatement() {
+  txn::Isolation isolation;
+  CAIRN_RETURN_IF_ERROR(IsolationOf(thd_, &isolation));
+  if (!transaction_->is_active()) {
+    transaction_->Begin(isolation);
+    transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
+  }
+  transaction_->StartStatement();
+  trans_register_ha(thd_, false, global_handlerton, 0);
+  if (thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN)) trans_register_ha(thd_, true, global_handlerton, 0);
+  return Status::Ok();
+}
+
+void Session::RemoveHolder(CursorHolder* holder) {
+  holders_.erase(std::remove(holders_.begin(), holders_.end(), holder), holders_.end());
+}
+
+void Session::DetachCursors() {
+  for (CursorHolder* holder : holders_) holder->DetachCursors();
+}
+
+void Session::EndStatement() {
+  if (transaction_->isolation() == txn::Isolation::kReadCommitted) DetachCursors();
+  transaction_->EndStatement();
+}
+
+Status Session::RollbackStatement() {
+  DetachCursors();
+  return transaction_->RollbackStatement();
+}
+
+Status Session::Commit(store::Durability durability) {
+  DetachCursors();
+  if (!transaction_->is_active()) return Status::Ok();
+  return transaction_->Commit(durability);
+}
+
+Status Session::Rollback() {
+  DetachCursors();
+  if (!transaction_->is_active()) return Status::Ok();
+  return transaction_->Rollback();
+}
+
+Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
+  DetachCursors();
+  return transaction_->RollbackToSavepoint(savepoint);
+}
+
+void Session::DetachPrepared() {
+  DetachCursors();
+  transaction_->user_data = nullptr;
+  global_engine->transactions().Detach(std::move(transaction_));
+  transaction_ = global_engine->transactions().NewTransaction();
+  transaction_->user_data = thd_;
+}
+
+}  // namespace cairn::server

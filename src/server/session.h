@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the engine keeps for one connection: its transaction and the scans open in it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/engine.h"
+#include "txn/transaction.h"
+
+class THD;
+struct handlerton;
+
+namespace cairn::server {
+
+// Someone with cursors in the transaction, who must let go of them when it ends or rolls back.
+class CursorHolder {
+ public:
+  virtual ~CursorHolder() = default;
+  // Closes cursors but keeps the position, so that a later move continues from it.
+  virtual void DetachCursors() = 0;
+};
+
+// Thread rule: the connection's thread; Transaction::Interrupt from any.
+class Session {
+ public:
+  explicit Session(THD* thd);
+  ~Session();
+
+  // The session of a connection, made at first use.
+  static Session* Of(THD* thd);
+  // The same, but null when there is none.
+  static Session* Existing(THD* thd);
+
+  txn::Transaction& transaction() { return *transaction_; }
+  THD* thd() const { return thd_; }
+
+  // Begins a transaction if none is active and a statement in it, and tells the server that this
+  // engine takes part. kNotSupported for an isolation level that is refused.
+  Status BeginStatement();
+
+  void AddHolder(CursorHolder* holder) { holders_.push_back(holder); }
+  void RemoveHolder(CursorHolder* holder);
+
+  // Ends of statements and transactions; each detaches all cursors first.
+  void EndStatement();
+  Status RollbackStatement();
+  Status Commit(store::Durability durability);
+  Status Rollback();
+  Status RollbackToSavepoint(txn::SavepointId savepoint);
+
+  // The outcome of a commit that was made in commit_ordered, told to commit() later.
+  bool committed_in_order = false;
+  Status ordered_outcome;
+
+  // Gives the prepared transaction to the engine and takes a fresh one (the connection goes away).
+  void DetachPrepared();
+
+ private:
+  void DetachCursors();
+
+  THD* const thd_;
+  std::unique_ptr<txn::Transaction> transaction_;
+  std::vector<CursorHolder*> holders_;
+};
+
+// The engine of this process, and its handlerton. Null before start and after shutdown.
+engine::Engine* GlobalEngine();
+handlerton* GlobalHandlerton();
+void SetGlobals(std::unique_ptr<engine::Engine> engine, handlerton* hton);
+
+}  // namespace cairn::server

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The server's table structures as plain data. The only code that asks a Field what it is.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "catalog/table_def.h"
+#include "codec/record_layout.h"
+
+struct TABLE;
+
+namespace cairn::server {
+
+// Where the columns of `table` lie in its record and what they are. kNotSupported for a column
+// type or collation the engine refuses; the message names the column.
+Status LayoutOf(const TABLE& table, codec::RecordLayout* layout);
+
+// The dictionary's definition of `table`, without ids. `name` is "database/table".
+// Precondition: `layout` is LayoutOf(table).
+catalog::TableDef DefinitionOf(const TABLE& table, const codec::RecordLayout& layout, std::string name);
+
+// Which of TableDef::indexes the server's key number `key` is. The primary key comes first there.
+unsigned IndexOfKey(const TABLE& table, unsigned key);
+
+// "database/table" from the path the server gives ("./database/table", or a temporary table's path).
+std::string TableNameOfPath(const char* path);
+
+}  // namespace cairn::server
