@@ -5,7 +5,7 @@ import argparse
 import os
 import re
 
-from cairn_cli import console, paths, process, setup
+from cairn_cli import console, locks, paths, process, setup
 
 HELP = "build the plugin and its tests"
 
@@ -51,6 +51,7 @@ def build(build_type: str) -> None:
             progress.update(int(step[1]), steps, step[3].split("/")[-1])
 
     jobs = len(os.sched_getaffinity(0))
-    process.stream(["nice", "ninja", "-C", directory, f"-j{jobs}"], show, log=log)
+    with locks.held(directory / ".lock"):
+        process.stream(["nice", "ninja", "-C", directory, f"-j{jobs}"], show, log=log)
     if steps:
         progress.finish(f"{steps} steps")

@@ -2,15 +2,12 @@
 """`./cairn setup`: everything that is needed to build and test, once; later it only looks."""
 
 import argparse
-import contextlib
-import fcntl
 import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from cairn_cli import apt, console, dependencies, paths, rocksdb, server_packages
+from cairn_cli import apt, console, dependencies, locks, paths, rocksdb, server_packages
 
 HELP = "get and build all that is needed"
 
@@ -40,7 +37,7 @@ def ensure(*, tsan: bool = False) -> dependencies.Dependencies:
     cache = paths.cache()
     logs = cache / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    with _only_one(cache / "lock"):
+    with locks.held(cache / "lock"):
         _install_tools(logs)
         found = _server(cache, logs)
         return _rocksdb(cache, logs, found, tsan)
@@ -75,15 +72,3 @@ def _rocksdb(cache: Path, logs: Path, found: dependencies.Dependencies,
         found = replace(found, rocksdb_tsan_dir=str(rocksdb.obtain(rocksdb.TSAN, rocksdbs, logs)))
     dependencies.store(found)
     return found
-
-
-@contextlib.contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
-    """Keeps two checkouts from filling the shared cache at the same time."""
-    with lock.open("w", encoding="utf-8") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            console.say("  waiting for another setup to finish")
-            fcntl.flock(held, fcntl.LOCK_EX)
-        yield

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cairn_cli import build, console, setup
 from cairn_cli.errors import CairnError
-from cairn_cli.groups import GROUPS, QUICK_GROUPS, Context
+from cairn_cli.groups import GROUPS, QUICK_GROUPS, UNBUILT_GROUPS, Context
 from cairn_cli.report import Report, counts
 
 HELP = "build and test"
@@ -29,10 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
     unknown = [name for name in arguments.groups if name not in GROUPS]
     if unknown:
         raise CairnError(f"no such group: {' '.join(unknown)} (there are: {' '.join(GROUPS)})")
-    setup.ensure(tsan=arguments.build_type == "tsan")
-    build.build(arguments.build_type)
-    context = Context(build_type=arguments.build_type, quick=arguments.quick)
     chosen = arguments.groups or (QUICK_GROUPS if arguments.quick else GROUPS)
+    if set(chosen) - set(UNBUILT_GROUPS):
+        setup.ensure(tsan=arguments.build_type == "tsan")
+        build.build(arguments.build_type)
+    context = Context(build_type=arguments.build_type, quick=arguments.quick)
     reports = [_run_group(name, context) for name in chosen]
     if arguments.json:
         arguments.json.write_text(json.dumps([_as_json(each) for each in reports], indent=2) + "\n",

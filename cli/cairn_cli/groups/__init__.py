@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 GROUPS = ("lint", "unit", "plugin", "sql", "engine-suites", "crash", "linkbench")
 QUICK_GROUPS = ("lint", "unit", "plugin", "sql")
+UNBUILT_GROUPS = ("lint",)  # need nothing built
 
 
 @dataclass(frozen=True)
