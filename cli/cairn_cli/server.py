@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A private MariaDB server of this checkout: own data folder, a Unix socket, no network."""
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -151,10 +152,8 @@ def _as_root() -> list[str]:
 
 def _alive(pid: int) -> bool:
     """A child of ours that has ended stays as a zombie until it is waited for."""
-    try:
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        pass
     try:
         state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
