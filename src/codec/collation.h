@@ -13,7 +13,8 @@ namespace cairn::codec {
 enum class PadRule : uint8_t {
   // Strings compare as if padded with endless spaces: "a" = "a  ", "a\t" < "a".
   kPadSpace,
-  // The end of a string sorts before anything that could follow: "a" < "a ".
+  // The end of a string sorts before anything that could follow: "a" < "a ". Of the first level
+  // only: on later ones strings compare as if padded, whatever the collation.
   kNoPad,
   // Like kPadSpace in that trailing spaces do not count, but the weights of a string are not a
   // sequence of units that could be padded: they are taken of the string without its trailing
@@ -42,6 +43,9 @@ class Collation {
     // The weights are the bytes of the text themselves, so keys give the text back. Has one
     // level. AppendWeights() is never called.
     bool raw = true;
+    // Whether a trailing space only adds its own weight, so that text may be weighed without
+    // those that padding makes up for. False where it moves other weights (tis620).
+    bool trailing_spaces_stand_alone = true;
     // Width of the narrowest and the widest character of the character set.
     uint8_t char_bytes_min = 1;
     uint8_t char_bytes_max = 1;

@@ -154,7 +154,9 @@ void KeyPartCodec::EncodeText(ByteView text, ByteBuffer* key) const {
   } else {
     const Collation::Shape& shape = collation->shape();
     const bool padded = IsPadded();
-    if (padded || shape.pad_rule == PadRule::kTrimSpace) text = collation->TrimSpaces(text);
+    if ((padded && shape.trailing_spaces_stand_alone) || shape.pad_rule == PadRule::kTrimSpace) {
+      text = collation->TrimSpaces(text);
+    }
     for (unsigned level = 0; level < shape.level_count; ++level) {
       const size_t start = key->size();
       if (shape.raw) {
@@ -162,7 +164,8 @@ void KeyPartCodec::EncodeText(ByteView text, ByteBuffer* key) const {
       } else {
         collation->AppendWeights(text, level, key);
       }
-      if (padded) {
+      // The server pads the later levels of collations that do not pad, too.
+      if (padded || level > 0) {
         FinishPadded(start, shape.unit_bytes, shape.space_weight[level], key);
       } else {
         FinishUnpadded(start, shape.unit_bytes, key);
@@ -195,7 +198,7 @@ size_t KeyPartCodec::TextBytes(ByteView bytes) const {
   size_t total = 0;
   for (unsigned level = 0; level < shape.level_count; ++level) {
     const ByteView rest = bytes.substr(total);
-    const size_t size = padded ? PaddedBytes(rest, shape.unit_bytes, shape.space_weight[level], mask())
+    const size_t size = padded || level > 0 ? PaddedBytes(rest, shape.unit_bytes, shape.space_weight[level], mask())
                                : UnpaddedBytes(rest, shape.unit_bytes, mask());
     if (size == 0) return 0;
     total += size;
