@@ -75,6 +75,7 @@ class WriteTransaction {
   Status Rollback();
 
   bool is_prepared() const { return state_ == State::kPrepared; }
+  bool is_finished() const { return state_ == State::kFinished; }
   const std::string& name() const { return name_; }
 
   // Visits the keys of all changes in the order they were made.

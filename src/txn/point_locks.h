@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "txn/lock_table.h"
 #include "txn/row_locks.h"
 
 namespace cairn::txn {
@@ -21,7 +22,8 @@ namespace cairn::txn {
 //    wait_mutex_ as well. So the holder of wait_mutex_ alone sees the whole waits-for graph, and
 //    the graph it sees is exact: no cycle is missed and none is imagined.
 // 3. Nobody waits that could be granted: each change that may free a waiter grants what it can,
-//    from the head of the queue.
+//    from the head of the queue. A victim at the head holds the queue up until it has woken and
+//    taken itself out.
 // Mutex order: shard, then wait_mutex_, then an owner's sleep_mutex_.
 //
 // Without conflicts only a shard's mutex is taken. Each owner sleeps on a condition variable of its own.
@@ -53,12 +55,31 @@ class PointLocks final : public RowLocks {
   std::vector<DeadlockRow> ListDeadlocks() const override;
 
  private:
-  struct Entry;
-  struct Shard;
+  struct AlignedShard;
+  class Wait;
+
+  LockShard& ShardOf(uint64_t hash) const;
+
+  // The owner's own list of what it holds; own thread.
+  static void LinkHeld(LockOwner& owner, LockRequest* request);
+  static void UnlinkHeld(LockOwner& owner, LockRequest* request);
+
+  // Precondition of all below: the entry's shard is locked.
+  LockRequest* AddHolder(LockShard& shard, LockEntry* entry, LockOwner& owner, LockMode mode);
+  bool TryStrengthen(LockEntry* entry, LockRequest* mine);
+  void RemoveHolder(LockShard& shard, LockRequest* request);
+  // ... and wait_mutex_ too.
+  void RemoveWaiter(LockShard& shard, LockRequest* request);
+  void GrantWaiters(LockShard& shard, LockEntry* entry);
+
+  // Precondition: wait_mutex_ is locked.
+  void EndWait(LockOwner& owner, bool victim);
+  LockOwner* FindVictim(LockOwner& start);
+  LockOwner* ChooseVictim(const std::vector<LockOwner*>& cycle);
 
   const Options options_;
   const size_t shard_mask_;
-  std::unique_ptr<Shard[]> shards_;
+  const std::unique_ptr<AlignedShard[]> shards_;
 
   std::atomic<uint64_t> waiting_count_{0};
   std::atomic<uint64_t> deadlock_count_{0};

@@ -68,11 +68,12 @@ class LockOwner {
   // Waits until no observer is looking at it. Precondition: holds no locks.
   virtual ~LockOwner();
 
-  // The server's object for the connection; opaque here.
+  // The server's object for the connection; opaque here. Change it only while the owner has no id
+  // (no active transaction), as others read it then.
   void* user_data = nullptr;
 
   // Any thread. Not 0 while a transaction is active.
-  uint64_t id() const { return id_.load(std::memory_order_relaxed); }
+  uint64_t id() const { return id_.load(std::memory_order_acquire); }
   // Any thread. Locks held now.
   uint64_t lock_count() const { return lock_count_.load(std::memory_order_relaxed); }
   // Any thread. Changes made so far; with the locks, its weight when a deadlock looks for a victim.
@@ -109,7 +110,7 @@ class LockOwner {
   std::mutex sleep_mutex_;
   std::condition_variable sleep_;
   Wake wake_ = Wake::kNone;
-  uint32_t pins_ = 0;
+  uint32_t pins_ = 0;  // observers looking at it
 };
 
 // One lock held or waited for, for people to read.

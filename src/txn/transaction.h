@@ -60,7 +60,7 @@ class Transaction final : public LockOwner {
   // Precondition: not active.
   void Begin(Isolation isolation);
   bool is_active() const { return id() != 0; }
-  Isolation isolation() const { return isolation_; }
+  Isolation isolation() const { return isolation_.load(std::memory_order_relaxed); }
 
   // Fails changes and exclusive locks of rows that changed after the read view was taken with
   // kSnapshotConflict, instead of showing them the newest version. Compares contents: a row that
@@ -117,9 +117,10 @@ class Transaction final : public LockOwner {
   Status Prepare(ByteView name, store::Durability durability);
   bool is_prepared() const { return prepared_; }
 
-  // Ends the transaction: makes its changes visible, then releases its locks. When it was refused
-  // (kNoSpace, kReadOnly) the transaction is still active: roll it back. After any other error the
-  // outcome is unknown until the next start; it is over here.
+  // Ends the transaction: makes its changes visible, then releases its locks. On error, is_active()
+  // tells: if it is, nothing was committed (the disk is full, writes are refused) or, for a prepared
+  // one, not yet: roll back, or try again. If it is not, the write itself failed and the outcome is
+  // unknown until the next start; the store's on_wal_failure has been called.
   Status Commit(store::Durability durability);
   // Never leaves it active. An error means that a prepared transaction could not be marked as
   // rolled back and will be found again at the next start.
@@ -142,12 +143,27 @@ class Transaction final : public LockOwner {
     std::vector<TableChange> tables;
   };
 
+  // Makes `writes_` ready for a change and sets the savepoints that wait for one.
+  void BeforeChange();
+  Status AfterChange(store::Family family, ByteView key, Status status);
+  const store::Snapshot* SnapshotOf(View view) { return view == View::kConsistent ? ReadView() : nullptr; }
+  Status CheckUnchangedSinceView(ByteView key);
+  size_t FindSavepoint(SavepointId id) const;
+  Status UndoTo(size_t at);
+  Status ForgetFrom(size_t at);
+  Status MergeTableCounters();
+  void DropView();
+  void End();
+
   TransactionManager& manager_;
-  std::unique_ptr<store::WriteTransaction> writes_;  // created at the first change
+  std::unique_ptr<store::WriteTransaction> writes_;  // created at the first change, then reused
+  bool writes_open_ = false;                         // it has changes of the active transaction
   store::Snapshot view_;
-  Isolation isolation_ = Isolation::kRepeatableRead;
+  std::atomic<Isolation> isolation_{Isolation::kRepeatableRead};
   bool strict_snapshot_ = false;
   bool prepared_ = false;
+  bool counters_merged_ = false;
+  std::string name_;  // given to Prepare
   SavepointId statement_ = 0;
   SavepointId last_savepoint_ = 0;
   std::vector<Savepoint> savepoints_;

@@ -55,8 +55,8 @@ class TransactionManager {
   TransactionManager(store::Store& store, const PointLocks::Options& lock_options, TransactionHooks hooks);
   ~TransactionManager();
 
-  // A new, inactive transaction for one connection.
-  std::unique_ptr<Transaction> NewTransaction();
+  // A new, inactive transaction for one connection; `user_data` becomes LockOwner::user_data.
+  std::unique_ptr<Transaction> NewTransaction(void* user_data = nullptr);
 
   // Takes over the transactions that the store found prepared and locks their keys again. Call
   // once, after the dictionary is loaded and before any other transaction begins.
@@ -83,6 +83,10 @@ class TransactionManager {
 
  private:
   friend class Transaction;
+
+  std::unique_ptr<Transaction> TakePrepared(ByteView name);
+  Status LockRecovered(Transaction& transaction);
+  void Unregister(Transaction& transaction);
 
   store::Store& store_;
   PointLocks locks_;

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Waiting for a point lock, granting it, and finding deadlocks.
+#include "txn/point_locks_wait.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+
+namespace cairn::txn {
+namespace {
+
+uint64_t UnixTimeUs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                   std::chrono::system_clock::now().time_since_epoch())
+                                   .count());
+}
+
+uint64_t SteadyTimeUs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+uint64_t Weight(const LockOwner& owner) { return owner.lock_count() + owner.write_count(); }
+
+}  // namespace
+
+bool IsCompatible(const LockEntry& entry, const LockOwner& owner, LockMode mode) {
+  for (const LockRequest* other = entry.holders; other != nullptr; other = other->next) {
+    if (other->owner == &owner) continue;
+    if (mode == LockMode::kExclusive || other->mode == LockMode::kExclusive) return false;
+  }
+  return true;
+}
+
+Status PointLocks::Wait::Run(std::unique_lock<std::mutex>& shard_lock, LockEntry* entry, LockResult* result) {
+  std::unique_lock graph_lock(locks_.wait_mutex_);
+  Enqueue(entry);
+  if (BreakDeadlocks()) {
+    locks_.EndWait(owner_, /*victim=*/true);
+    locks_.RemoveWaiter(shard_, request_);
+    return Status::Of(Status::Code::kDeadlock);
+  }
+  PinBlockers();
+  graph_lock.unlock();
+  shard_lock.unlock();
+  TellObserver();
+  return Leave(Sleep(), result);
+}
+
+void PointLocks::Wait::Enqueue(LockEntry* entry) {
+  request_ = shard_.NewRequest(entry);
+  request_->owner = &owner_;
+  request_->mode = options_.mode;
+  request_->upgrades = mine_;
+  request_->since_us = SteadyTimeUs();
+  // Upgrades go before all others: nobody else can be served before they are.
+  LockRequest** link = &entry->waiters;
+  while (*link != nullptr && (mine_ == nullptr || (*link)->upgrades != nullptr)) link = &(*link)->next;
+  request_->next = *link;
+  *link = request_;
+  owner_.waiting_for_ = request_;
+  owner_.waiting_.store(true, std::memory_order_relaxed);
+  locks_.waiting_count_.fetch_add(1);
+  std::lock_guard lock(owner_.sleep_mutex_);
+  owner_.wake_ = LockOwner::Wake::kNone;
+}
+
+// True when this owner is a victim. Other victims end their own waits when they wake; their
+// edges are gone from the graph at once.
+bool PointLocks::Wait::BreakDeadlocks() {
+  while (LockOwner* victim = locks_.FindVictim(owner_)) {
+    if (victim == &owner_) return true;
+    locks_.EndWait(*victim, /*victim=*/true);
+  }
+  return false;
+}
+
+void PointLocks::Wait::PinBlockers() {
+  if (locks_.options_.observer == nullptr) return;
+  ForEachBlocker(*request_, [this](LockOwner& blocker) {
+    std::lock_guard lock(blocker.sleep_mutex_);
+    ++blocker.pins_;
+    pinned_.push_back(&blocker);
+    return true;
+  });
+}
+
+void PointLocks::Wait::TellObserver() {
+  for (LockOwner* blocker : pinned_) {
+    locks_.options_.observer->OnWait(owner_, *blocker);
+    std::lock_guard lock(blocker->sleep_mutex_);
+    if (--blocker->pins_ == 0) blocker->sleep_.notify_all();
+  }
+}
+
+PointLocks::Wait::End PointLocks::Wait::Sleep() {
+  WaitObserver* observer = locks_.options_.observer;
+  if (observer != nullptr) {
+    if (observer->IsKilled(owner_)) return End::kInterrupted;
+    observer->OnSleep(owner_);
+  }
+  End end = End::kTimeout;
+  {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+    std::unique_lock lock(owner_.sleep_mutex_);
+    owner_.sleep_.wait_until(lock, deadline, [this] {
+      return owner_.wake_ != LockOwner::Wake::kNone || owner_.interrupted_.load();
+    });
+    if (owner_.wake_ == LockOwner::Wake::kGranted) {
+      end = End::kGranted;
+    } else if (owner_.wake_ == LockOwner::Wake::kVictim) {
+      end = End::kVictim;
+    } else if (owner_.interrupted_.load()) {
+      end = End::kInterrupted;
+    }
+  }
+  if (observer != nullptr) observer->OnWake(owner_);
+  return end;
+}
+
+Status PointLocks::Wait::Leave(End end, LockResult* result) {
+  if (end == End::kGranted) return Granted(result);
+  std::lock_guard shard_lock(shard_.mutex);
+  {
+    std::lock_guard graph_lock(locks_.wait_mutex_);
+    // It may have been granted, or made a victim, since the sleep ended.
+    const bool granted = owner_.waiting_for_ == nullptr && owner_.wake_ == LockOwner::Wake::kGranted;
+    if (granted) return Granted(result);
+    if (owner_.waiting_for_ != nullptr) {
+      locks_.EndWait(owner_, /*victim=*/false);
+    } else {
+      end = End::kVictim;
+    }
+    locks_.RemoveWaiter(shard_, request_);
+  }
+  switch (end) {
+    case End::kVictim:
+      return Status::Of(Status::Code::kDeadlock);
+    case End::kInterrupted:
+      return Status::Of(Status::Code::kInterrupted);
+    default:
+      return Status::Of(Status::Code::kLockTimeout);
+  }
+}
+
+Status PointLocks::Wait::Granted(LockResult* result) {
+  result->waited = true;
+  result->newly_acquired = true;
+  result->handle = mine_ != nullptr ? mine_ : request_;
+  if (mine_ == nullptr) LinkHeld(owner_, request_);
+  return Status::Ok();
+}
+
+// Takes the owner out of the waits-for graph and wakes it.
+void PointLocks::EndWait(LockOwner& owner, bool victim) {
+  owner.waiting_for_ = nullptr;
+  owner.waiting_.store(false, std::memory_order_relaxed);
+  waiting_count_.fetch_sub(1);
+  std::lock_guard lock(owner.sleep_mutex_);
+  owner.wake_ = victim ? LockOwner::Wake::kVictim : LockOwner::Wake::kGranted;
+  owner.sleep_.notify_all();
+}
+
+void PointLocks::RemoveWaiter(LockShard& shard, LockRequest* request) {
+  LockEntry* entry = request->entry;
+  LockRequest** link = &entry->waiters;
+  while (*link != request) link = &(*link)->next;
+  *link = request->next;
+  shard.DeleteRequest(request);
+  GrantWaiters(shard, entry);
+  if (entry->holders == nullptr && entry->waiters == nullptr) shard.Erase(entry);
+}
+
+void PointLocks::GrantWaiters(LockShard& shard, LockEntry* entry) {
+  while (LockRequest* waiter = entry->waiters) {
+    LockOwner& owner = *waiter->owner;
+    if (!IsCompatible(*entry, owner, waiter->mode)) return;
+    // A victim that has not woken yet takes itself out and then lets the next ones in.
+    if (owner.waiting_for_ != waiter) return;
+    entry->waiters = waiter->next;
+    if (waiter->upgrades != nullptr) {
+      waiter->upgrades->mode = LockMode::kExclusive;
+      if (waiter->upgrades->count != kLockCountMax) ++waiter->upgrades->count;
+      shard.DeleteRequest(waiter);
+    } else {
+      waiter->granted = true;
+      waiter->next = entry->holders;
+      entry->holders = waiter;
+    }
+    EndWait(owner, /*victim=*/false);
+  }
+}
+
+LockOwner* PointLocks::FindVictim(LockOwner& start) {
+  const uint64_t epoch = ++visit_epoch_;
+  start.visit_epoch_ = epoch;
+  start.visited_from_ = nullptr;
+  std::vector<LockOwner*> open = {&start};
+  LockOwner* last = nullptr;
+  while (!open.empty() && last == nullptr) {
+    LockOwner* owner = open.back();
+    open.pop_back();
+    ForEachBlocker(*owner->waiting_for_, [&](LockOwner& blocker) {
+      if (&blocker == &start) {
+        last = owner;
+        return false;
+      }
+      if (blocker.visit_epoch_ != epoch && blocker.waiting_for_ != nullptr) {
+        blocker.visit_epoch_ = epoch;
+        blocker.visited_from_ = owner;
+        open.push_back(&blocker);
+      }
+      return true;
+    });
+  }
+  if (last == nullptr) return nullptr;
+  std::vector<LockOwner*> cycle;
+  for (LockOwner* owner = last; owner != nullptr; owner = owner->visited_from_) cycle.push_back(owner);
+  std::reverse(cycle.begin(), cycle.end());
+  return ChooseVictim(cycle);
+}
+
+// `cycle` begins with the owner that closed it.
+LockOwner* PointLocks::ChooseVictim(const std::vector<LockOwner*>& cycle) {
+  LockOwner* victim = cycle.front();
+  for (LockOwner* owner : cycle) {
+    const int preference = options_.observer == nullptr || owner == victim
+                               ? 0
+                               : options_.observer->VictimPreference(*owner, *victim);
+    if (preference < 0 || (preference == 0 && Weight(*owner) < Weight(*victim))) victim = owner;
+  }
+  DeadlockRow row;
+  row.unix_time_us = UnixTimeUs();
+  row.victim_id = victim->id();
+  for (const LockOwner* owner : cycle) {
+    const LockRequest& request = *owner->waiting_for_;
+    row.cycle.push_back({owner->id(), std::string(request.entry->key()), request.mode});
+  }
+  deadlocks_.push_back(std::move(row));
+  if (deadlocks_.size() > options_.deadlock_history_count_max) deadlocks_.pop_front();
+  deadlock_count_.fetch_add(1);
+  return victim;
+}
+
+std::vector<WaitRow> PointLocks::ListWaits() const {
+  std::vector<WaitRow> rows;
+  const uint64_t now = SteadyTimeUs();
+  for (size_t i = 0; i <= shard_mask_; ++i) {
+    const LockShard& shard = shards_[i].shard;
+    std::lock_guard lock(shard.mutex);
+    for (size_t bucket = 0; bucket < shard.bucket_count(); ++bucket) {
+      for (const LockEntry* entry = shard.bucket(bucket); entry != nullptr; entry = entry->next) {
+        for (const LockRequest* waiter = entry->waiters; waiter != nullptr; waiter = waiter->next) {
+          ForEachBlocker(*waiter, [&](const LockOwner& blocker) {
+            rows.push_back({waiter->owner->id(), blocker.id(), std::string(entry->key()), waiter->mode,
+                            now - waiter->since_us});
+            return true;
+          });
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+std::vector<DeadlockRow> PointLocks::ListDeadlocks() const {
+  std::lock_guard lock(wait_mutex_);
+  return {deadlocks_.begin(), deadlocks_.end()};
+}
+
+}  // namespace cairn::txn

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What owners of locks can do without a lock table.
+#include "txn/row_locks.h"
+
+#include <cassert>
+
+namespace cairn::txn {
+
+LockOwner::~LockOwner() {
+  assert(held_ == nullptr);
+  std::unique_lock lock(sleep_mutex_);
+  sleep_.wait(lock, [this] { return pins_ == 0; });
+}
+
+void LockOwner::Interrupt() {
+  interrupted_.store(true);
+  std::lock_guard lock(sleep_mutex_);
+  sleep_.notify_all();
+}
+
+}  // namespace cairn::txn

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Savepoints of a transaction, of which a statement's border is one.
+#include <cassert>
+
+#include "store/store.h"
+#include "txn/transaction.h"
+#include "txn/transaction_manager.h"
+
+namespace cairn::txn {
+
+// Savepoints that were set since the last change are the newest of all, so they are found at the end.
+void Transaction::BeforeChange() {
+  assert(is_active() && !prepared_);
+  if (!writes_open_) {
+    if (writes_ == nullptr) {
+      writes_ = manager_.store_.BeginWrite();
+    } else {
+      writes_->Restart();
+    }
+    writes_open_ = true;
+  }
+  if (savepoints_.empty() || savepoints_.back().set) return;
+  size_t first = savepoints_.size();
+  while (first > 0 && !savepoints_[first - 1].set) --first;
+  const bool at_start = !writes_->HasWrites();
+  for (size_t i = first; i < savepoints_.size(); ++i) {
+    Savepoint& savepoint = savepoints_[i];
+    savepoint.set = true;
+    savepoint.at_start = at_start;
+    savepoint.tables = tables_;
+    if (!at_start) writes_->SetSavepoint();
+  }
+}
+
+SavepointId Transaction::SetSavepoint() {
+  Savepoint& savepoint = savepoints_.emplace_back();
+  savepoint.id = ++last_savepoint_;
+  return savepoint.id;
+}
+
+// savepoints_.size() when there is none.
+size_t Transaction::FindSavepoint(SavepointId id) const {
+  size_t at = savepoints_.size();
+  for (size_t i = 0; i < savepoints_.size(); ++i) {
+    if (savepoints_[i].id == id) at = i;
+  }
+  return at;
+}
+
+// Undoes what came after a savepoint, which remains; newer ones go. Only one of them costs a
+// rollback in the batch: the markers of the newer ones are taken off first.
+Status Transaction::UndoTo(size_t at) {
+  Savepoint& savepoint = savepoints_[at];
+  Status status;
+  if (savepoint.set && savepoint.at_start) {
+    if (writes_open_) status = writes_->Rollback();
+    writes_open_ = false;
+    tables_ = std::move(savepoint.tables);
+    savepoints_.resize(at + 1);
+  } else {
+    status = ForgetFrom(at + 1);
+    if (savepoint.set) {
+      if (status.ok()) status = writes_->RollbackToSavepoint();
+      tables_ = std::move(savepoint.tables);
+    }
+  }
+  savepoint.set = savepoint.at_start = false;
+  savepoint.tables.clear();
+  if (FindSavepoint(statement_) == savepoints_.size()) statement_ = 0;
+  return status;
+}
+
+// Removes a savepoint and the newer ones and keeps the changes.
+Status Transaction::ForgetFrom(size_t at) {
+  Status status;
+  while (savepoints_.size() > at) {
+    const Savepoint& newest = savepoints_.back();
+    if (newest.set && !newest.at_start && status.ok()) status = writes_->PopSavepoint();
+    savepoints_.pop_back();
+  }
+  if (FindSavepoint(statement_) == savepoints_.size()) statement_ = 0;
+  return status;
+}
+
+Status Transaction::RollbackToSavepoint(SavepointId savepoint) {
+  const size_t at = FindSavepoint(savepoint);
+  if (at == savepoints_.size()) return Status::NotFound();
+  return UndoTo(at);
+}
+
+Status Transaction::ReleaseSavepoint(SavepointId savepoint) {
+  const size_t at = FindSavepoint(savepoint);
+  if (at == savepoints_.size()) return Status::NotFound();
+  return ForgetFrom(at);
+}
+
+void Transaction::StartStatement() {
+  if (statement_ != 0) return;
+  ClearInterrupt();
+  statement_ = SetSavepoint();
+}
+
+void Transaction::EndStatement() {
+  if (statement_ == 0) return;
+  // Taking a marker off an existing savepoint cannot fail.
+  const Status status = ReleaseSavepoint(statement_);
+  assert(status.ok());
+  (void)status;
+  statement_ = 0;
+  listed_bytes_.store(write_bytes(), std::memory_order_relaxed);
+  if (isolation() == Isolation::kReadCommitted) DropView();
+}
+
+Status Transaction::RollbackStatement() {
+  if (statement_ == 0) return Status::Ok();
+  const size_t at = FindSavepoint(statement_);
+  Status status = UndoTo(at);
+  EndStatement();
+  return status;
+}
+
+}  // namespace cairn::txn

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Makes transactions, lists them, and keeps those that are prepared without a connection.
+#include "txn/transaction_manager.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace cairn::txn {
+namespace {
+
+uint64_t SteadyTimeUs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+}  // namespace
+
+TransactionManager::TransactionManager(store::Store& store, const PointLocks::Options& lock_options,
+                                       TransactionHooks hooks)
+    : store_(store), locks_(lock_options), hooks_(std::move(hooks)) {}
+
+TransactionManager::~TransactionManager() {
+  // Their destructors look at the list.
+  std::map<std::string, std::unique_ptr<Transaction>> prepared;
+  std::unique_lock lock(mutex_);
+  prepared.swap(prepared_);
+  lock.unlock();
+  prepared.clear();
+}
+
+std::unique_ptr<Transaction> TransactionManager::NewTransaction(void* user_data) {
+  std::unique_ptr<Transaction> transaction(new Transaction(*this));
+  transaction->user_data = user_data;
+  std::lock_guard lock(mutex_);
+  transaction->next_ = transactions_;
+  if (transactions_ != nullptr) transactions_->previous_ = transaction.get();
+  transactions_ = transaction.get();
+  return transaction;
+}
+
+void TransactionManager::Unregister(Transaction& transaction) {
+  std::lock_guard lock(mutex_);
+  if (transaction.next_ != nullptr) transaction.next_->previous_ = transaction.previous_;
+  if (transaction.previous_ != nullptr) {
+    transaction.previous_->next_ = transaction.next_;
+  } else {
+    transactions_ = transaction.next_;
+  }
+}
+
+Status TransactionManager::RecoverPrepared() {
+  for (auto& writes : store_.TakeRecovered()) {
+    std::unique_ptr<Transaction> transaction = NewTransaction();
+    transaction->Begin(Isolation::kRepeatableRead);
+    transaction->name_ = writes->name();
+    transaction->writes_ = std::move(writes);
+    transaction->writes_open_ = true;
+    transaction->prepared_ = true;
+    transaction->listed_prepared_.store(true, std::memory_order_relaxed);
+    CAIRN_RETURN_IF_ERROR(LockRecovered(*transaction));
+    Detach(std::move(transaction));
+  }
+  return Status::Ok();
+}
+
+Status TransactionManager::LockRecovered(Transaction& transaction) {
+  Status result;
+  const auto lock = [&](ByteView key) {
+    if (!result.ok()) return;
+    const LockOptions options{.mode = LockMode::kExclusive, .wait = LockWait::kNoWait};
+    if (!locks_.Lock(transaction, key, options, nullptr).ok()) {
+      result = Status::Corruption("two prepared transactions changed the same row; one is " + transaction.name_);
+    }
+  };
+  CAIRN_RETURN_IF_ERROR(transaction.writes_->ForEachKey([&](store::Family family, ByteView key) {
+    if (family != store::Family::kData) return;
+    if (hooks_.recovered_lock_keys) {
+      hooks_.recovered_lock_keys(key, lock);
+    } else {
+      lock(key);
+    }
+  }));
+  return result;
+}
+
+void TransactionManager::Detach(std::unique_ptr<Transaction> transaction) {
+  const std::string name = transaction->name_;
+  std::lock_guard lock(mutex_);
+  transaction->user_data = nullptr;
+  // A namesake can only be one that changed nothing; it is destroyed outside the mutex.
+  prepared_[name].swap(transaction);
+}
+
+std::vector<std::string> TransactionManager::ListPrepared() const {
+  std::vector<std::string> names;
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, transaction] : prepared_) names.push_back(name);
+  return names;
+}
+
+std::unique_ptr<Transaction> TransactionManager::TakePrepared(ByteView name) {
+  std::lock_guard lock(mutex_);
+  auto node = prepared_.extract(std::string(name));
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+Status TransactionManager::CommitPrepared(ByteView name, store::Durability durability) {
+  std::unique_ptr<Transaction> transaction = TakePrepared(name);
+  if (transaction == nullptr) return Status::NotFound();
+  Status status = transaction->Commit(durability);
+  if (!status.ok() && transaction->is_active()) Detach(std::move(transaction));
+  return status;
+}
+
+Status TransactionManager::RollbackPrepared(ByteView name) {
+  std::unique_ptr<Transaction> transaction = TakePrepared(name);
+  if (transaction == nullptr) return Status::NotFound();
+  return transaction->Rollback();
+}
+
+std::vector<TransactionRow> TransactionManager::List() const {
+  std::vector<TransactionRow> rows;
+  const uint64_t now = SteadyTimeUs();
+  std::lock_guard lock(mutex_);
+  for (const Transaction* one = transactions_; one != nullptr; one = one->next_) {
+    if (one->id() == 0) continue;
+    const uint64_t begun = one->begun_us_.load(std::memory_order_relaxed);
+    const uint64_t viewed = one->view_taken_us_.load(std::memory_order_relaxed);
+    TransactionRow& row = rows.emplace_back();
+    row.id = one->id();
+    row.user_data = one->user_data;
+    row.isolation = one->isolation();
+    row.age_us = now > begun ? now - begun : 0;
+    row.view_age_us = viewed != 0 ? std::max<uint64_t>(now > viewed ? now - viewed : 0, 1) : 0;
+    row.lock_count = one->lock_count();
+    row.write_count = one->write_count();
+    row.write_bytes = one->listed_bytes_.load(std::memory_order_relaxed);
+    row.waiting = one->is_waiting();
+    row.prepared = one->listed_prepared_.load(std::memory_order_relaxed);
+  }
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  return rows;
+}
+
+uint64_t TransactionManager::oldest_view_age_us() const {
+  uint64_t oldest = 0;
+  const uint64_t now = SteadyTimeUs();
+  std::lock_guard lock(mutex_);
+  for (const Transaction* one = transactions_; one != nullptr; one = one->next_) {
+    const uint64_t viewed = one->view_taken_us_.load(std::memory_order_relaxed);
+    if (viewed != 0) oldest = std::max<uint64_t>(oldest, now > viewed ? now - viewed : 1);
+  }
+  return oldest;
+}
+
+uint64_t TransactionManager::active_count() const {
+  uint64_t count = 0;
+  std::lock_guard lock(mutex_);
+  for (const Transaction* one = transactions_; one != nullptr; one = one->next_) count += one->id() != 0;
+  return count;
+}
+
+}  // namespace cairn::txn
