@@ -37,8 +37,8 @@ std::string UtcNow() {
 // Runs the phases the command asks for, filling the report as it goes.
 class Session {
  public:
-  Session(const Options& options, Report* report)
-      : options_(options), report_(*report), metrics_(options.metrics), graph_(options.size) {
+  Session(const Options& options, const SystemMetrics& metrics, Report* report)
+      : options_(options), report_(*report), metrics_(metrics), graph_(options.size) {
     report_.device = metrics_.device();
   }
 
@@ -134,7 +134,7 @@ class Session {
 
   const Options& options_;
   Report& report_;
-  SystemMetrics metrics_;
+  const SystemMetrics& metrics_;
   Graph graph_;
 };
 
@@ -172,9 +172,9 @@ void PrintSummary(const Report& report) {
   }
   if (report.validate) {
     const ValidateReport& validate = *report.validate;
-    std::fprintf(stderr, "validate: counts %s, indexes %s, %llu links in %llu ids\n",
-                 validate.count_mismatches == 0 ? "consistent" : "DIFFER",
-                 validate.index_mismatches == 0 ? "agree" : "DIFFER",
+    std::fprintf(stderr, "validate: %llu counts differ, %llu index ranges differ, %llu links in %llu ids\n",
+                 static_cast<unsigned long long>(validate.count_mismatches),
+                 static_cast<unsigned long long>(validate.index_mismatches),
                  static_cast<unsigned long long>(validate.links_checked),
                  static_cast<unsigned long long>(validate.ids_checked));
     for (const std::string& example : validate.examples) std::fprintf(stderr, "  %s\n", example.c_str());
@@ -183,33 +183,45 @@ void PrintSummary(const Report& report) {
   if (report.interrupted) std::fprintf(stderr, "cairn-linkbench: interrupted, results are partial\n");
 }
 
-int Main(const std::vector<std::string>& arguments) {
-  Options options;
-  try {
-    options = ParseOptions(arguments);
-  } catch (const UsageError& error) {
-    std::fprintf(stderr, "cairn-linkbench: %s\nTry --help.\n", error.what());
-    return kExitUsage;
-  }
-  if (options.help) {
-    std::fputs(UsageText(), stdout);
-    return kExitOk;
-  }
+// An hour's results must not be lost to a mistyped path.
+void CheckJsonPath(const std::string& path) {
+  if (!path.empty() && !std::ofstream(path, std::ios::app)) throw UsageError("--json: cannot write " + path);
+}
+
+int Execute(const Options& options, const SystemMetrics& metrics) {
   HandleSignals();
   Report report = StartReport(options);
   try {
-    Session(options, &report).Run();
+    Session(options, metrics, &report).Run();
   } catch (const std::exception& error) {
     report.error = error.what();
   }
   report.interrupted = stop_flag.interrupted();
   PrintSummary(report);
   if (!WriteJson(ToJson(report), options.json_path)) {
-    std::fprintf(stderr, "cairn-linkbench: cannot write %s\n", options.json_path.c_str());
+    std::fprintf(stderr, "cairn-linkbench: cannot write the JSON object\n");
     return kExitFailed;
   }
   if (report.interrupted) return kExitInterrupted;
   return report.ok() ? kExitOk : kExitFailed;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  Options options;
+  std::optional<SystemMetrics> metrics;
+  try {
+    options = ParseOptions(arguments);
+    if (options.help) {
+      std::fputs(UsageText(), stdout);
+      return kExitOk;
+    }
+    CheckJsonPath(options.json_path);
+    metrics.emplace(options.metrics);
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "cairn-linkbench: %s\nTry --help.\n", error.what());
+    return kExitUsage;
+  }
+  return Execute(options, *metrics);
 }
 
 }  // namespace

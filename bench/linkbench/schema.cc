@@ -93,6 +93,10 @@ std::string_view EngineSqlName(EngineKind engine) {
 }
 
 void CreateSchema(Connection& connection, const SchemaOptions& options) {
+  const std::string engine(EngineSqlName(options.engine));
+  const std::string support =
+      connection.QueryValue("SELECT SUPPORT FROM information_schema.ENGINES WHERE ENGINE = '" + engine + "'");
+  if (support != "YES" && support != "DEFAULT") throw SqlError(0, "the server has no storage engine " + engine);
   connection.Execute("CREATE DATABASE IF NOT EXISTS `" + options.database + "`");
   connection.Execute("USE `" + options.database + "`");
   // A missing engine must be an error, not a table of another engine.

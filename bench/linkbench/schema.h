@@ -18,7 +18,8 @@ struct SchemaOptions {
   unsigned partitions = 0;    // by key of the id; 0 means none
 };
 
-// Creates the database if it is missing, and the tables anew: existing ones are dropped. Throws SqlError.
+// Creates the database if it is missing, and the tables anew: existing ones are dropped, unless the server does not
+// have the engine. Throws SqlError.
 void CreateSchema(Connection& connection, const SchemaOptions& options);
 
 // The engine's name in SQL.

@@ -114,7 +114,7 @@ class Checker {
 ValidateReport Validate(const Graph& graph, const ValidateOptions& options, StopFlag* stop) {
   ValidateReport report;
   const auto start = Clock::now();
-  std::atomic<uint64_t> next_id{0};
+  std::atomic<uint64_t> done_ids{0};  // sampled or skipped
   const uint64_t end_id = graph.end_id();
   const auto check_all = [&] {
     Checker checker(options.connection, &report);
@@ -123,12 +123,12 @@ ValidateReport Validate(const Graph& graph, const ValidateOptions& options, Stop
       const uint64_t end = first + kRangeIds;
       checker.Check({first, end >= end_id ? UINT64_MAX : end - 1});
       report.ids_checked += std::min(end, end_id) - std::max(first, kFirstId);
-      next_id = std::min(end, end_id);
+      done_ids = std::min(end + kRangeIds * (options.sample - 1), end_id) - kFirstId;
     }
   };
   const auto print = [&] {
     std::fprintf(stderr, "check %6.0f s  %10llu of %llu ids\n", SecondsSince(start),
-                 static_cast<unsigned long long>(next_id), static_cast<unsigned long long>(end_id));
+                 static_cast<unsigned long long>(done_ids), static_cast<unsigned long long>(graph.ids()));
   };
   {
     const Ticker ticker(std::chrono::seconds(options.interval_seconds), print);
