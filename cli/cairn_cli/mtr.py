@@ -109,6 +109,7 @@ def _run(arguments: Sequence[str], build_type: str, on_line: Callable[[str], Non
     vardir = Path(tempfile.mkdtemp(prefix="cairn-mtr-", dir=_scratch()))
     environment = [f"--mysqld-env={name}={value}"
                    for name, value in tree.sanitizer_environment(build_type).items()]
+    environment += server_options(tree.sanitizer_options(build_type))
     slow = 4 if environment else 1
     # The runner heeds the last of an option, so the caller's arguments win.
     argv = ["nice", "perl", "./mysql-test-run.pl", f"--vardir={vardir}", "--force",

@@ -85,7 +85,8 @@ class Server:
                 f"--pid-file={self.directory / 'server.pid'}",
                 f"--plugin-dir={tree.plugin_directory(base)}",
                 f"--lc-messages-dir={base / 'share/mysql'}", "--skip-networking",
-                "--plugin-maturity=unknown", *_as_root(), *own, *options]
+                "--plugin-maturity=unknown", *_as_root(), *own,
+                *tree.sanitizer_options(self.build_type), *options]
         child = process.spawn(argv, log=self.log, env=tree.sanitizer_environment(self.build_type))
         deadline_s = time.monotonic() + _START_TIMEOUT_S
         while not self.answers():
