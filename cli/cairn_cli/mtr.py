@@ -17,7 +17,7 @@ _MEMORY_FS = Path("/dev/shm")
 _MEMORY_FS_FREE_BYTES_MIN = 3 << 30
 _RESULT = re.compile(r"^(?P<name>\S+\.\S+(?: '[^']*')?)\s+(?:w\d+\s+)?"
                      r"\[ (?P<outcome>[a-z-]+) \]\s*(?P<rest>.*)$")
-_RULE = re.compile(r"^-{20,}$")
+_RULE = re.compile(r"^-{70,}$")
 
 
 @dataclass
@@ -42,7 +42,9 @@ class Reader:
         if found := _RESULT.match(text):
             self._finish()
             self._begin(found["name"], found["outcome"], found["rest"].strip())
-        elif self._failing and not _RULE.match(text):
+        elif _RULE.match(text):
+            self._finish()
+        elif self._failing:
             self._failing.detail += f"\n{text}"
 
     def end(self) -> list[Result]:

@@ -23,9 +23,10 @@ def run(context: Context, report: Report) -> None:
     for folder in _PYTHON_TESTS:
         _python(folder, report)
     directory = paths.build_dir(context.build_type)
-    for program in _GTEST_PROGRAMS:
-        if (directory / program).exists():
-            _gtest(directory / program, report)
+    programs = [directory / name for name in _GTEST_PROGRAMS]
+    for program in (*programs, *sorted(directory.glob("bench/*/*_tests"))):
+        if program.exists():
+            _gtest(program, report)
     for target in sorted((directory / "fuzz").glob("*_fuzz")):
         _fuzz(target, report)
     _benchmarks(directory / "cairn_bench_micro", report)
