@@ -32,6 +32,7 @@ MYSQL_ADD_PLUGIN(cairn ${sources} STORAGE_ENGINE MODULE_ONLY MODULE_OUTPUT_NAME 
   LINK_LIBRARIES cairn_flags ${uses} COMPONENT cairn-engine)
 if(TARGET cairn)
   target_include_directories(cairn PRIVATE "${CAIRN_SRC}")
+  target_compile_definitions(cairn PRIVATE MYSQL_SERVER=1)
   # The services' pointers of the tree's own archive are exported by the same script.
   target_link_options(cairn PRIVATE "-Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/ha_cairn.map"
     -Wl,-Bsymbolic -Wl,-z,nodelete)
