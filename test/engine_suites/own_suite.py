@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Records the results of our suite on InnoDB, whose visible behaviour is the one wanted.
+
+Tests named cairn_* are about what InnoDB has not, or does otherwise; their results are written
+for Cairn and read by a person.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from . import run
+from .tree import OWN_SUITE, OWN_TESTS, assemble
+
+CAIRN_ONLY = "cairn_"
+
+
+def record(prefix: Path, work: Path, say: Callable[[str], None], names: Sequence[str] = ()) -> list[str]:
+    """Writes the results of the named tests, or of all, anew; gives those that did not end."""
+    tree = assemble(work / "record-own", prefix, None, recording=True)
+    suite = OWN_TESTS / "suite" / OWN_SUITE
+    tests = names or [p.stem for p in sorted((suite / "t").glob("*.test")) if not p.stem.startswith(CAIRN_ONLY)]
+    options = run.Options(vardir=work / "var-record-own", parallel=1, mtr=("--record",))
+    outcome = run.run(tree, [f"{OWN_SUITE}.{name}" for name in tests], options, work / "record-own.log", say)
+    for name in tests:
+        if f"{OWN_SUITE}.{name}" in outcome.passed:
+            shutil.copy(tree.tests / "suite" / OWN_SUITE / "r" / f"{name}.result", suite / "r")
+    return outcome.failed
