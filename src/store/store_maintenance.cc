@@ -51,9 +51,7 @@ std::string PlainName(std::string_view name) {
 
 Status Store::SyncWal() {
   PrepareThread();
-  const rocks::Status status = impl_->root->SyncWAL();
-  if (status.IsNotSupported()) return Status::Ok();  // nothing is buffered between us and the file
-  return FromRocks(status);
+  return FromRocks(impl_->root->SyncWAL());
 }
 
 Status Store::FlushMemtables() {

@@ -103,8 +103,7 @@ Status Store::Close() {
   rocks::CancelAllBackgroundWork(impl_->root, /*wait=*/true);
   // What was acknowledged with less than kSync would survive this process anyway; after an orderly
   // close it survives loss of power too.
-  rocks::Status synced = impl_->root->SyncWAL();
-  if (synced.IsNotSupported()) synced = rocks::Status::OK();
+  const rocks::Status synced = impl_->root->SyncWAL();
   for (rocks::ColumnFamilyHandle*& handle : impl_->handles) {
     if (handle == nullptr) continue;
     impl_->db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();

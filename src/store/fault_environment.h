@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// For tests: a file system in memory that loses power, runs full and fails on demand.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "store/environment.h"
+
+namespace cairn::store {
+
+// A simulated crash of a store takes three steps:
+//   env.Freeze();          // whatever the store still tries to write does not happen
+//   store.reset();
+//   env.LoseUnsynced();    // or Thaw(): the process died, the machine did not
+// then the directory may be opened again.
+//
+// Files that were never synced remain, empty; names are durable at once. Logs for people
+// ("LOG") are not part of the game.
+//
+// Thread rule: any thread; the three steps by one.
+class FaultEnvironment final : public Environment {
+ public:
+  FaultEnvironment();
+  ~FaultEnvironment() override;
+  rocks::Env* rocks_env() override;
+
+  void Freeze();
+  void Thaw();
+  // Cuts every file back to what was synced, and thaws.
+  void LoseUnsynced();
+
+  // From the `count`-th from now on, appends to and syncs of files whose path contains `part` fail
+  // until Heal(). 1 is the next one.
+  void FailWrites(const std::string& part, uint64_t count);
+  void Heal();
+  // How many writes have failed.
+  uint64_t failed_write_count() const;
+
+  // What the file system says is free; until set, plenty.
+  void SetFreeBytes(uint64_t bytes);
+
+  // Damage while no store is open. `part` names the first file, in order of paths, that contains it;
+  // false when there is none or it is shorter.
+  bool FlipBit(const std::string& directory, const std::string& part, uint64_t byte);
+  bool Truncate(const std::string& directory, const std::string& part, uint64_t bytes_cut_off);
+  void WriteFile(const std::string& path, const std::string& text);
+  // Paths in a directory that contain `part`, sorted.
+  std::vector<std::string> Files(const std::string& directory, const std::string& part);
+
+ private:
+  class Faults;
+  class File;
+  std::shared_ptr<Faults> faults_;
+  std::unique_ptr<rocks::Env> memory_;
+  std::unique_ptr<rocks::Env> env_;
+};
+
+}  // namespace cairn::store

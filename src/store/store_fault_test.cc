@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Opening, crashing, damage, full disks and failing devices.
+#include <atomic>
+
+#include <gtest/gtest.h>
+
+#include "store/store.h"
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+using Code = Status::Code;
+
+class StoreFaultTest : public ::testing::Test, public StoreFixture {
+ protected:
+  Status TryOpen() { return Store::Open(options, &store); }
+};
+
+TEST_F(StoreFaultTest, OpeningNamesTheDirectoryInEveryRefusal) {
+  options.create_if_missing = false;
+  Status status = TryOpen();
+  EXPECT_TRUE(status.Is(Code::kNotFound)) << status.ToString();
+  EXPECT_NE(status.message().find("/db"), ByteView::npos);
+
+  options.create_if_missing = true;
+  options.memory_bytes = 1;
+  status = TryOpen();
+  EXPECT_TRUE(status.Is(Code::kInvalidArgument)) << status.ToString();
+  EXPECT_EQ(env.Files("/db", "CAIRN_FORMAT").size(), 0u);
+}
+
+TEST_F(StoreFaultTest, ASecondStoreOnTheDirectoryIsBusy) {
+  Open();
+  std::unique_ptr<Store> second;
+  const Status status = Store::Open(options, &second);
+  EXPECT_TRUE(status.Is(Code::kBusy)) << status.ToString();
+  EXPECT_NE(status.message().find("/db"), ByteView::npos);
+  EXPECT_EQ(second, nullptr);
+  EXPECT_TRUE(Put("a", "1").ok());
+}
+
+TEST_F(StoreFaultTest, FormatFileDecides) {
+  Open();
+  store.reset();
+  env.WriteFile("/db/CAIRN_FORMAT", "cairn store format 2\n");
+  EXPECT_TRUE(TryOpen().Is(Code::kFormatTooNew));
+  for (const char* text : {"", "cairn store format 0\n", "cairn store format 1", "cairn store format 1x\n", "x"}) {
+    env.WriteFile("/db/CAIRN_FORMAT", text);
+    EXPECT_TRUE(TryOpen().Is(Code::kCorruption)) << text;
+  }
+  env.WriteFile("/db/CAIRN_FORMAT", "cairn store format 1\n");
+  EXPECT_TRUE(TryOpen().ok());
+}
+
+TEST_F(StoreFaultTest, AForeignDatabaseIsLeftAlone) {
+  env.WriteFile("/db/CURRENT", "MANIFEST-000001\n");
+  const Status status = TryOpen();
+  EXPECT_TRUE(status.Is(Code::kInvalidArgument)) << status.ToString();
+  EXPECT_EQ(env.Files("/db", "").size(), 1u);
+}
+
+TEST_F(StoreFaultTest, ExpertOptionsAreCheckedAndUsed) {
+  options.expert_db_options = "max_background_jobs=nonsense";
+  EXPECT_TRUE(TryOpen().Is(Code::kInvalidArgument));
+  options.expert_db_options = "no_such_option=1";
+  EXPECT_TRUE(TryOpen().Is(Code::kInvalidArgument));
+  options.expert_db_options = "max_background_jobs=3";
+  options.expert_family_options = "write_buffer_size=1048576";
+  EXPECT_TRUE(TryOpen().ok());
+}
+
+TEST_F(StoreFaultTest, SyncedWritesSurvivePowerLossAndOthersAreAPrefix) {
+  Open();
+  ASSERT_TRUE(Put("a", "1", Durability::kSync).ok());
+  ASSERT_TRUE(Put("b", "2", Durability::kOs).ok());
+  Crash();
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("b"), "-");
+  ASSERT_TRUE(Put("b", "2", Durability::kOs).ok());
+  ASSERT_TRUE(store->SyncWal().ok());
+  Crash();
+  Open();
+  EXPECT_EQ(Get("b"), "2");
+}
+
+TEST_F(StoreFaultTest, WritesGivenToTheSystemSurviveTheProcess) {
+  Open();
+  ASSERT_TRUE(Put("a", "1", Durability::kOs).ok());
+  Kill();
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+}
+
+TEST_F(StoreFaultTest, AnOrderlyCloseIsDurable) {
+  Open();
+  ASSERT_TRUE(Put("a", "1", Durability::kBuffered).ok());
+  ASSERT_TRUE(store->Close().ok());
+  Crash();
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+}
+
+TEST_F(StoreFaultTest, PreparedTransactionsAreFoundAgain) {
+  Open();
+  {
+    auto one = store->BeginWrite();
+    ASSERT_TRUE(one->Put(Family::kData, "a", "1").ok());
+    ASSERT_TRUE(one->Prepare("first", Durability::kSync).ok());
+    auto two = store->BeginWrite();
+    ASSERT_TRUE(two->Put(Family::kData, "b", "1").ok());
+    EXPECT_TRUE(two->Prepare("first", Durability::kSync).Is(Code::kAlreadyExists));
+    ASSERT_TRUE(two->Prepare("second", Durability::kSync).ok());
+    EXPECT_EQ(Get("a"), "-");
+  }
+  Crash();
+  Open();
+  auto recovered = store->TakeRecovered();
+  ASSERT_EQ(recovered.size(), 2u);
+  EXPECT_EQ(store->TakeRecovered().size(), 0u);
+  for (auto& txn : recovered) {
+    EXPECT_TRUE(txn->is_prepared());
+    ASSERT_TRUE((txn->name() == "first" ? txn->Commit(Durability::kSync) : txn->Rollback()).ok());
+  }
+  recovered.clear();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("b"), "-");
+  Crash();
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(store->TakeRecovered().size(), 0u);
+}
+
+TEST_F(StoreFaultTest, ATornLogLosesOnlyItsEnd) {
+  Open();
+  ASSERT_TRUE(Put("a", "1").ok());
+  ASSERT_TRUE(Put("b", "2").ok());
+  Kill();
+  ASSERT_TRUE(env.Truncate("/db", ".log", 3));
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("b"), "-");
+}
+
+TEST_F(StoreFaultTest, AFlippedBitInAFileIsCorruptionWithItsName) {
+  Open();
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(Put("k" + std::to_string(i), std::string(100, 'v'), Durability::kOs).ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  EXPECT_TRUE(store->VerifyChecksums().ok());
+  store.reset();
+  ASSERT_TRUE(env.FlipBit("/db", ".sst", 100));
+  Open();
+  const Status status = store->VerifyChecksums();
+  EXPECT_TRUE(status.Is(Code::kCorruption)) << status.ToString();
+  EXPECT_NE(status.message().find(".sst"), ByteView::npos) << status.ToString();
+  Cursor cursor;
+  ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = "k", .upper_bound = "l"}, &cursor).ok());
+  cursor.SeekToFirst();
+  while (cursor.Valid()) cursor.Next();
+  EXPECT_TRUE(cursor.status().Is(Code::kCorruption)) << cursor.status().ToString();
+}
+
+TEST_F(StoreFaultTest, AFullDiskRefusesWritesAndReopensByItself) {
+  options.free_space_reserve_bytes = 1 << 20;
+  Open();
+  ASSERT_TRUE(Put("a", "1").ok());
+  auto prepared = store->BeginWrite();
+  ASSERT_TRUE(prepared->Put(Family::kData, "p", "1").ok());
+  ASSERT_TRUE(prepared->Prepare("p", Durability::kSync).ok());
+  auto open = store->BeginWrite();
+  ASSERT_TRUE(open->Put(Family::kData, "q", "1").ok());
+
+  env.SetFreeBytes(1000);
+  store->CheckFreeSpace();
+  EXPECT_EQ(store->write_gate(), WriteGate::kNoSpace);
+  const Status refused = Put("b", "1");
+  EXPECT_TRUE(refused.Is(Code::kNoSpace)) << refused.ToString();
+  EXPECT_NE(refused.message().find("/db"), ByteView::npos);
+  EXPECT_TRUE(open->Commit(Durability::kSync).Is(Code::kNoSpace));
+  EXPECT_TRUE(open->Rollback().ok());
+  EXPECT_EQ(Get("a"), "1");
+  // What was promised must be kept, and dropping makes room.
+  EXPECT_TRUE(prepared->Commit(Durability::kSync).ok());
+  EXPECT_TRUE(store->DropRange(Family::kData, "a", "b").ok());
+
+  env.SetFreeBytes(uint64_t{1} << 30);
+  store->CheckFreeSpace();
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  EXPECT_TRUE(Put("b", "1").ok());
+  EXPECT_NE(log.text().find("writes are refused"), std::string::npos);
+  EXPECT_NE(log.text().find("writes are accepted"), std::string::npos);
+}
+
+TEST_F(StoreFaultTest, AFailedLogWriteIsReportedOnceAndStopsWrites) {
+  std::atomic<int> calls{0};
+  options.on_wal_failure = [&calls](const Status& status) {
+    EXPECT_FALSE(status.ok());
+    ++calls;
+  };
+  Open();
+  ASSERT_TRUE(Put("a", "1").ok());
+  env.FailWrites(".log", 1);
+  const Status failed = Put("b", "1");
+  EXPECT_TRUE(failed.Is(Code::kIoError)) << failed.ToString();
+  EXPECT_EQ(calls, 1);
+  const Status refused = Put("c", "1");
+  EXPECT_FALSE(refused.ok());
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(Get("a"), "1");
+  env.Heal();
+  Crash();
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("c"), "-");
+}
+
+TEST_F(StoreFaultTest, AFailedPrepareCanBeRolledBack) {
+  Open();
+  auto txn = store->BeginWrite();
+  ASSERT_TRUE(txn->Put(Family::kData, "a", "1").ok());
+  env.FailWrites(".log", 1);
+  EXPECT_FALSE(txn->Prepare("p", Durability::kSync).ok());
+  EXPECT_FALSE(txn->is_prepared());
+  EXPECT_TRUE(txn->Rollback().ok());
+  EXPECT_EQ(Get("a"), "-");
+}
+
+}  // namespace
+}  // namespace cairn::store
