@@ -28,6 +28,7 @@ cairn_add_layers()
 cairn_layer_uses(server uses)
 list(TRANSFORM uses PREPEND cairn_)
 cairn_sources(server library sources)
+cairn_export_declaration()
 MYSQL_ADD_PLUGIN(cairn ${sources} STORAGE_ENGINE MODULE_ONLY MODULE_OUTPUT_NAME ha_cairn
   LINK_LIBRARIES cairn_flags ${uses} COMPONENT cairn-engine)
 if(TARGET cairn)

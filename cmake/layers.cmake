@@ -74,3 +74,9 @@ function(cairn_add_layers)
     cairn_add_layer(${name})
   endforeach()
 endfunction()
+
+# The plugin's declaration is looked up by name; the server's macro does not say it is to be seen.
+function(cairn_export_declaration)
+  set_source_files_properties("${CAIRN_SRC}/server/plugin.cc" PROPERTIES
+    COMPILE_OPTIONS -fvisibility=default)
+endfunction()

@@ -30,6 +30,7 @@ function(cairn_add_server_plugin)
   if(NOT sources)
     return()
   endif()
+  cairn_export_declaration()
   # Objects, not an archive: the server finds the plugin by name, so nothing else refers to it.
   add_library(cairn_server OBJECT ${sources})
   cairn_layer_uses(server uses)
