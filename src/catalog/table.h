@@ -4,11 +4,22 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "catalog/table_def.h"
 #include "store/table_counters.h"
 
 namespace cairn::catalog {
+
+// What sampling found about the indexes of a table. Immutable.
+struct Statistics {
+  uint64_t version = 0;         // rises with each new sample of the process; never 0
+  uint64_t rows_then = 0;       // the table's rows when it was made
+  // For each index, in the order of TableDef::indexes, and each prefix of its parts: entries per
+  // distinct value.
+  std::vector<std::vector<double>> rows_per_value;
+};
 
 // Thread rule: all methods from any thread. The definition never changes; a table that is altered,
 // renamed or truncated is another object.
@@ -50,11 +61,30 @@ class Table {
   // A row id for a hidden primary key that no row of the table has or had.
   uint64_t TakeRowId() { return next_row_id_.fetch_add(1, std::memory_order_relaxed); }
 
+  // The newest sample; null when there is none yet.
+  std::shared_ptr<const Statistics> statistics() const { return statistics_.load(); }
+
+  // Whether there is no sample, or the table has grown or shrunk by more than a half since.
+  bool StatisticsAreStale() const {
+    const std::shared_ptr<const Statistics> newest = statistics();
+    if (newest == nullptr) return true;
+    const uint64_t rows = row_count();
+    const uint64_t change = rows > newest->rows_then ? rows - newest->rows_then : newest->rows_then - rows;
+    return change > 16 + newest->rows_then / 2;
+  }
+  void SetStatistics(std::vector<std::vector<double>> rows_per_value, uint64_t rows) {
+    static std::atomic<uint64_t> versions{0};
+    statistics_.store(std::make_shared<const Statistics>(
+        Statistics{.version = ++versions, .rows_then = rows, .rows_per_value = std::move(rows_per_value)}));
+  }
+  void InvalidateStatistics() { statistics_.store(nullptr); }
+
  private:
   const TableDef def_;
   std::atomic<int64_t> row_count_;
   std::atomic<uint64_t> auto_increment_next_;
   std::atomic<uint64_t> next_row_id_;
+  std::atomic<std::shared_ptr<const Statistics>> statistics_;
 };
 
 }  // namespace cairn::catalog

@@ -54,6 +54,7 @@ Status IndexScan::Move(bool forward, FoundRow* row) {
   if (must_refresh_) {
     CAIRN_RETURN_IF_ERROR(Refresh(forward));
   } else {
+    if (!cursor_.is_open()) return Status::NotFound();
     if (!cursor_.Valid()) return EndOrError();
     forward ? cursor_.Next() : cursor_.Prev();
   }
@@ -170,21 +171,36 @@ Status IndexScan::Refresh(bool forward) {
   return cursor_.Valid() ? Status::Ok() : cursor_.status();
 }
 
-Status IndexScan::Widen() {
-  const codec::IndexCodec& codec = reader_->table().indexes()[options_.index];
-  ByteBuffer lower, upper;
-  codec.EncodeIndexPrefix(&lower);
-  codec.EncodeIndexPrefix(&upper);
-  if (!codec::AdvancePastPrefix(&upper)) return Status::Corruption("index id out of range");
-  if (!must_refresh_) {
-    if (cursor_.Valid()) {
-      position_.Assign(cursor_.key());
-    }
+// From now on the position is in position_ and the cursor has to be opened again.
+void IndexScan::KeepPosition() {
+  if (must_refresh_) return;
+  if (cursor_.is_open() && cursor_.Valid()) {
+    position_.Assign(cursor_.key());
     must_refresh_ = true;
   }
-  lower_ = std::move(lower);
-  upper_ = std::move(upper);
-  return Status::Ok();
+}
+
+void IndexScan::Detach() {
+  if (!is_open() || !cursor_.is_open()) return;
+  KeepPosition();
+  cursor_.Close();
+  entry_now_.Reset();
+}
+
+Status IndexScan::Widen() {
+  const codec::IndexCodec& codec = reader_->table().indexes()[options_.index];
+  KeepPosition();
+  lower_.Clear();
+  codec.EncodeIndexPrefix(&lower_);
+  upper_.Clear();
+  codec.EncodeIndexPrefix(&upper_);
+  return codec::AdvancePastPrefix(&upper_) ? Status::Ok() : Status::Corruption("an index id is out of range");
+}
+
+Status IndexScan::WidenDownwards() {
+  ByteBuffer begin;
+  reader_->table().indexes()[options_.index].EncodeIndexPrefix(&begin);
+  return lower_.view() == begin.view() ? Status::Ok() : Widen();
 }
 
 }  // namespace cairn::scan

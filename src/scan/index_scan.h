@@ -65,9 +65,15 @@ class IndexScan {
   Status Next(FoundRow* row) { return Move(true, row); }
   Status Previous(FoundRow* row) { return Move(false, row); }
 
-  // Widens the bounds to the whole index, keeping the position; for callers that walk on beyond
-  // what they asked for at first.
+  // Lets go of the cursor but keeps the position: the next move opens a new cursor over what is
+  // visible then. Does nothing when the scan is closed.
+  void Detach();
+
+  // Widens the bounds to the whole index, or its lower one to the index's begin, keeping the
+  // position; for callers that walk on beyond what they asked for at first. The downward form
+  // costs nothing when the bound is there already.
   Status Widen();
+  Status WidenDownwards();
 
  private:
   Status OpenCursor();
@@ -78,6 +84,7 @@ class IndexScan {
   Status Confirm(ByteView key, FoundRow* row, bool* take);
   Status Refresh(bool forward);
   Status EndOrError() const;
+  void KeepPosition();
   bool is_primary() const { return options_.index == 0; }
 
   RowReader* reader_ = nullptr;

@@ -17,10 +17,10 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
     case Code::kLockTimeout:
     case Code::kLockBusy: return HA_ERR_LOCK_WAIT_TIMEOUT;
     case Code::kDeadlock:
-      thd_mark_transaction_to_rollback(thd, true);
+      thd->mark_transaction_to_rollback(true);
       return HA_ERR_LOCK_DEADLOCK;
     case Code::kSnapshotConflict:
-      thd_mark_transaction_to_rollback(thd, true);
+      thd->mark_transaction_to_rollback(true);
       return HA_ERR_RECORD_CHANGED;
     case Code::kInterrupted: return HA_ERR_ABORTED_BY_USER;
     case Code::kAlreadyExists: return HA_ERR_TABLE_EXIST;

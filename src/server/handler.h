@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// One open table of one connection, as the server sees it.
+#pragma once
+
+#include "server/server_headers.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "catalog/table_access.h"
+#include "codec/column_set.h"
+#include "codec/index_codec.h"
+#include "codec/row_codec.h"
+#include "dml/row_writer.h"
+#include "scan/index_scan.h"
+#include "scan/row_reader.h"
+#include "server/session.h"
+
+namespace cairn::server {
+
+// Drops a table by the server's path; the server's error number.
+int DropTableByPath(const char* path);
+
+// What all handlers of one table definition share. Replaced as a whole by TRUNCATE.
+class TableShare final : public Handler_share {
+ public:
+  std::shared_ptr<catalog::TableAccess> access() const { return access_.load(); }
+  void set_access(std::shared_ptr<catalog::TableAccess> access) { access_.store(std::move(access)); }
+
+ private:
+  std::atomic<std::shared_ptr<catalog::TableAccess>> access_;
+};
+
+// Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
+// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_write,
+// handler_auto_increment, handler_info, handler_ddl.
+//
+// Thread rule: one thread at a time, as the server promises for handlers.
+class Handler final : public handler, private CursorHolder, private scan::EntryFilter {
+ public:
+  Handler(handlerton* hton, TABLE_SHARE* share);
+  ~Handler() override;
+
+  // handler_open.cc: what the engine can do; opening and closing.
+  Table_flags table_flags() const override;
+  ulong index_flags(uint key, uint part, bool all_parts) const override;
+  const char* index_type(uint) override { return "BTREE"; }
+  uint max_supported_keys() const override { return MAX_KEY; }
+  uint max_supported_key_parts() const override { return MAX_REF_PARTS; }
+  uint max_supported_key_length() const override { return kKeyBytesMax; }
+  uint max_supported_key_part_length() const override { return kKeyBytesMax; }
+  uint max_supported_record_length() const override { return HA_MAX_REC_LENGTH; }
+  const key_map* keys_to_use_for_scanning() override { return &key_map_full; }
+  int open(const char* name, int mode, uint test_if_locked) override;
+  int close() override;
+  int extra(ha_extra_function operation) override;
+  int reset() override;
+  void print_error(int error, myf flags) override;
+  bool get_error_message(int error, String* text) override;
+
+  // handler_lock.cc: statements and row locks.
+  uint lock_count() const override { return 0; }
+  THR_LOCK_DATA** store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) override;
+  int external_lock(THD* thd, int lock_type) override;
+  int start_stmt(THD* thd, thr_lock_type lock_type) override;
+  void unlock_row() override;
+
+  // handler_scan.cc: reading.
+  int rnd_init(bool scan) override;
+  int rnd_end() override;
+  int rnd_next(uchar* record) override;
+  int rnd_pos(uchar* record, uchar* position) override;
+  void position(const uchar* record) override;
+  int cmp_ref(const uchar* a, const uchar* b) override;
+  int index_init(uint key, bool sorted) override;
+  int index_end() override;
+  int index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function find_flag) override;
+  int index_read_last_map(uchar* record, const uchar* key, key_part_map parts) override;
+  int index_next(uchar* record) override;
+  int index_next_same(uchar* record, const uchar* key, uint key_length) override;
+  int index_prev(uchar* record) override;
+  int index_first(uchar* record) override;
+  int index_last(uchar* record) override;
+  Item* idx_cond_push(uint key, Item* condition) override;
+  void column_bitmaps_signal() override;
+
+  // handler_write.cc: changes.
+  int write_row(const uchar* record) override;
+  int update_row(const uchar* old_record, const uchar* new_record) override;
+  int delete_row(const uchar* record) override;
+
+  // handler_auto_increment.cc
+  void get_auto_increment(ulonglong offset, ulonglong increment, ulonglong wanted, ulonglong* first,
+                          ulonglong* reserved) override;
+  int reset_auto_increment(ulonglong value) override;
+  void update_create_info(HA_CREATE_INFO* create_info) override;
+
+  // handler_info.cc: what the optimizer asks, and the maintenance statements.
+  int info(uint flags) override;
+  ha_rows records_in_range(uint key, const key_range* min_key, const key_range* max_key, page_range* pages) override;
+  ha_rows estimate_rows_upper_bound() override;
+  double scan_time() override;
+  int check(THD* thd, HA_CHECK_OPT* options) override;
+  int analyze(THD* thd, HA_CHECK_OPT* options) override;
+  int optimize(THD* thd, HA_CHECK_OPT* options) override;
+
+  // handler_ddl.cc
+  int create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) override;
+  int rename_table(const char* from, const char* to) override;
+  int delete_table(const char* name) override;
+  int truncate() override;
+  enum_alter_inplace_result check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) override;
+  bool inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;
+  bool commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) override;
+
+ private:
+  static constexpr uint kKeyBytesMax = 3072;
+
+  // What the record position format of rnd_pos is.
+  enum class PositionForm : uint8_t { kRowId, kEncodedKey, kServerKey };
+
+  // What the scan's bounds were narrowed to.
+  enum class Narrowed : uint8_t { kNo, kToPrefix, kToPoint };
+
+  void DetachCursors() override;
+  Verdict Check(ByteView key, ByteView value) override;
+
+  int Fail(const Status& status);
+  int FailAtEnd(const Status& status, int end_error);
+  Status BindAccess();
+  Status AccessOf(const char* name, std::shared_ptr<catalog::TableAccess>* access);
+  void ChoosePositionForm();
+  unsigned IndexOf(uint key) const;
+
+  txn::Transaction& ActiveTransaction();
+  int BeginStatement(THD* thd);
+  void SetReadMode(bool locking, txn::LockMode mode, bool skip_locked);
+  void BindReader();
+  bool IsSequence() const;
+  bool WritesRows() const { return get_lock_type() == F_WRLCK; }
+
+  codec::ColumnSet WantedColumns() const;
+  void MakePlans(unsigned index, bool covering);
+  int Deliver(uchar* record, const Status& status, const scan::FoundRow& row, int end_error);
+  Status DecodeRow(uchar* record, const scan::FoundRow& row);
+  ByteView KeepValue(ByteView value);
+  void OpenScan(unsigned index);
+  int BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error);
+  int MoveScan(uchar* record, bool forward);
+  bool IsPointKey(const uchar* key, uint part_count) const;
+  int ReadPoint(uchar* record);
+  int ContinueFromPoint(uchar* record, bool forward);
+  void IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) const;
+  void UpperBoundOfRange(ByteBuffer* upper) const;
+  void EncodePosition(const uchar* position, ByteBuffer* key) const;
+
+  dml::RowRef RowOf(const uchar* record) const { return {.record = record, .hidden_row_id = hidden_row_id_}; }
+  codec::ColumnSet TouchedColumns() const;
+  void BindWriter();
+  int FinishWrite(const Status& status);
+  void NoteAutoIncrement(const uchar* record);
+
+  void UpdateIndexStatistics();
+
+  Session* session_ = nullptr;
+  std::shared_ptr<catalog::TableAccess> access_;
+  std::string name_;           // "database/table"
+  std::string error_message_;  // for print_error
+
+  // How this statement reads.
+  bool locking_ = false;
+  bool skip_locked_ = false;
+  txn::LockMode lock_mode_ = txn::LockMode::kShared;
+  bool keyread_ = false;
+
+  // A sequence's own transaction: its changes are never rolled back.
+  std::unique_ptr<txn::Transaction> autonomous_;
+
+  scan::RowReader reader_;
+  scan::IndexScan scan_;
+  dml::RowWriter writer_;
+  bool writer_bound_ = false;
+  bool scan_started_ = false;
+  Narrowed narrowed_ = Narrowed::kNo;
+  bool covering_ = false;
+  bool is_registered_ = false;
+
+  std::optional<codec::ColumnSet> planned_columns_;
+  std::optional<codec::DecodePlan> row_plan_;
+  std::optional<codec::EntryPlan> entry_plan_;
+  std::optional<codec::EntryPlan> filter_plan_;
+  std::optional<codec::DecodePlan> filter_row_plan_;
+
+  PositionForm position_form_ = PositionForm::kRowId;
+  uint64_t hidden_row_id_ = 0;
+  bool has_blobs_ = false;
+  ByteBuffer kept_value_;
+  ByteBuffer search_key_;
+  ByteBuffer lower_;
+  ByteBuffer upper_;
+  uint64_t statistics_version_ = 0;
+};
+
+}  // namespace cairn::server

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Tables come, change their names and go. Each call is one atomic change of the dictionary.
+#include "server/handler.h"
+
+#include "server/errors.h"
+#include "server/table_map.h"
+
+namespace cairn::server {
+namespace {
+
+// Options and clauses the engine would have to ignore; it refuses them by name instead.
+Status RefusedClause(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info) {
+  if (create_info.data_file_name != nullptr) return Status::NotSupported("DATA DIRECTORY in ENGINE=CAIRN");
+  if (create_info.index_file_name != nullptr) return Status::NotSupported("INDEX DIRECTORY in ENGINE=CAIRN");
+  for (uint key = 0; key < form.s->keys; ++key) {
+    if (form.key_info[key].algorithm == HA_KEY_ALG_RTREE) return Status::NotSupported("SPATIAL KEY in ENGINE=CAIRN");
+    if (form.key_info[key].algorithm == HA_KEY_ALG_FULLTEXT) return Status::NotSupported("FULLTEXT KEY in ENGINE=CAIRN");
+  }
+  const int command = thd_sql_command(thd);
+  if (command == SQLCOM_CREATE_TABLE || command == SQLCOM_ALTER_TABLE) {
+    List_iterator_fast<Key> keys(thd->lex->alter_info.key_list);
+    while (const Key* key = keys++) {
+      if (key->type == Key::FOREIGN_KEY) return Status::NotSupported("FOREIGN KEY in ENGINE=CAIRN");
+    }
+  }
+  return Status::Ok();
+}
+
+// Changes that touch the definition's names and expressions, but no stored byte.
+constexpr alter_table_operations kMetadataOnly =
+    ALTER_COLUMN_NAME | ALTER_RENAME_COLUMN | ALTER_CHANGE_COLUMN_DEFAULT | ALTER_COLUMN_DEFAULT |
+    ALTER_COLUMN_OPTION | ALTER_DROP_CHECK_CONSTRAINT | ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY |
+    ALTER_CHANGE_INDEX_COMMENT;
+
+constexpr uint kCreateFieldsOfStorage = HA_CREATE_USED_CHARSET | HA_CREATE_USED_DEFAULT_CHARSET |
+                                        HA_CREATE_USED_PACK_KEYS | HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_MAX_ROWS |
+                                        HA_CREATE_USED_AUTO;
+
+}  // namespace
+
+int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) {
+  Status status = RefusedClause(ha_thd(), *form, *create_info);
+  codec::RecordLayout layout;
+  if (status.ok()) status = LayoutOf(*form, &layout);
+  if (status.ok()) {
+    catalog::TableDef def = DefinitionOf(*form, layout, TableNameOfPath(name));
+    def.temporary |= create_info->tmp_table();
+    std::shared_ptr<catalog::Table> created;
+    status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created);
+  }
+  if (status.Is(Status::Code::kNotSupported)) {
+    // The caller prints only numbers of its own here.
+    my_error(ER_NOT_SUPPORTED_YET, MYF(0), std::string(status.message()).c_str());
+    return HA_WRONG_CREATE_OPTION;
+  }
+  return Fail(status);
+}
+
+int Handler::rename_table(const char* from, const char* to) {
+  const Status status = GlobalEngine()->catalog().Rename(TableNameOfPath(from), TableNameOfPath(to));
+  return status.Is(Status::Code::kNotFound) ? HA_ERR_NO_SUCH_TABLE : Fail(status);
+}
+
+int DropTableByPath(const char* path) {
+  const Status status = GlobalEngine()->catalog().Drop(TableNameOfPath(path));
+  if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
+  if (status.ok()) GlobalEngine()->WakeReclaimer();
+  return ServerError(current_thd, status, nullptr);
+}
+
+int Handler::delete_table(const char* name) { return DropTableByPath(name); }
+
+int Handler::truncate() {
+  std::shared_ptr<catalog::Table> emptied;
+  Status status = GlobalEngine()->catalog().Truncate(TableNameOfPath(name_.c_str()), &emptied);
+  if (!status.ok()) return Fail(status);
+  GlobalEngine()->WakeReclaimer();
+  codec::RecordLayout layout = access_->layout();
+  std::shared_ptr<catalog::TableAccess> access;
+  status = catalog::TableAccess::Make(std::move(emptied), std::move(layout), &access);
+  if (!status.ok()) return Fail(status);
+  lock_shared_ha_data();
+  static_cast<TableShare*>(get_ha_share_ptr())->set_access(access);
+  unlock_shared_ha_data();
+  access_ = std::move(access);
+  writer_bound_ = false;
+  return 0;
+}
+
+enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) {
+  const HA_CREATE_INFO& create_info = *changes->create_info;
+  if ((changes->handler_flags & ~kMetadataOnly) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
+      table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
+    return HA_ALTER_INPLACE_NOT_SUPPORTED;
+  }
+  return HA_ALTER_INPLACE_INSTANT;
+}
+
+bool Handler::inplace_alter_table(TABLE*, Alter_inplace_info*) { return false; }
+
+bool Handler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) {
+  if (!commit) return false;
+  changes->group_commit_ctx = nullptr;
+  codec::RecordLayout layout;
+  Status status = LayoutOf(*altered, &layout);
+  const std::string name = TableNameOfPath(name_.c_str());
+  if (status.ok()) status = GlobalEngine()->catalog().Redefine(name, DefinitionOf(*altered, layout, name));
+  return RaiseError(ha_thd(), status) != 0;
+}
+
+}  // namespace cairn::server

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the optimizer asks about a table, and CHECK, ANALYZE and OPTIMIZE.
+#include "server/handler.h"
+
+#include <algorithm>
+#include <array>
+
+#include "scan/table_check.h"
+#include "stats/cardinality.h"
+#include "stats/range_estimate.h"
+
+namespace cairn::server {
+namespace {
+
+constexpr ulong kMeanRowBytesUnknown = 100;
+
+}  // namespace
+
+// Copies the index statistics of the table into the server's structures, sampling them anew when
+// the table has changed a lot since they were made.
+void Handler::UpdateIndexStatistics() {
+  catalog::Table& live = access_->table();
+  const uint64_t rows = live.row_count();
+  if (live.StatisticsAreStale()) {
+    std::vector<std::vector<double>> sampled(access_->indexes().size());
+    for (size_t index = 0; index < sampled.size(); ++index) {
+      const Status status =
+          stats::SampleIndex(GlobalEngine()->store(), access_->indexes()[index], rows, &sampled[index]);
+      if (!status.ok()) return;
+    }
+    live.SetStatistics(std::move(sampled), rows);
+  }
+  const auto statistics = live.statistics();
+  if (statistics == nullptr || statistics->version == statistics_version_) return;
+  statistics_version_ = statistics->version;
+  for (uint key = 0; key < table_share->keys; ++key) {
+    KEY& info = table->key_info[key];
+    const std::vector<double>& per_value = statistics->rows_per_value[IndexOf(key)];
+    for (uint part = 0; part < info.ext_key_parts; ++part) {
+      const double value = part < per_value.size() && part < info.user_defined_key_parts ? per_value[part] : 1;
+      info.rec_per_key[part] = static_cast<ulong>(std::max(1.0, value));
+    }
+    if (info.flags & HA_NOSAME) info.rec_per_key[info.user_defined_key_parts - 1] = 1;
+  }
+}
+
+int Handler::info(uint flags) {
+  if (flags & HA_STATUS_ERRKEY) {
+    // errkey was set by the failing change.
+  }
+  if (flags & HA_STATUS_AUTO) {
+    const uint64_t next = access_->table().auto_increment_next();
+    stats.auto_increment_value = next == 0 ? 1 : next;
+  }
+  if (flags & HA_STATUS_VARIABLE) {
+    stats.records = access_->table().row_count();
+    stats.deleted = 0;
+    std::array<store::KeyRange, 1> ranges;
+    std::array<store::RangeEstimate, 1> sizes;
+    IndexBounds(0, &lower_, &upper_);
+    ranges[0] = {lower_.view(), upper_.view()};
+    if (!(flags & HA_STATUS_NO_LOCK) &&
+        GlobalEngine()->store().EstimateRanges(store::Family::kData, ranges, sizes).ok()) {
+      stats.data_file_length = sizes[0].file_bytes + sizes[0].memory_bytes;
+    }
+    stats.mean_rec_length = stats.records == 0 || stats.data_file_length == 0
+                                ? kMeanRowBytesUnknown
+                                : static_cast<ulong>(stats.data_file_length / stats.records) + 1;
+    // The optimizer takes a table of no rows for granted; ours may get some at any moment.
+    if (stats.records == 0 && !(flags & HA_STATUS_TIME)) stats.records = 1;
+  }
+  if (flags & HA_STATUS_CONST) {
+    stats.block_size = 16384;
+    UpdateIndexStatistics();
+  }
+  return 0;
+}
+
+ha_rows Handler::estimate_rows_upper_bound() { return std::max<ha_rows>(access_->table().row_count() * 2, 10); }
+
+// In units of the server's cost model: reads of blocks.
+double Handler::scan_time() {
+  return static_cast<double>(stats.records) * static_cast<double>(stats.mean_rec_length) / 16384.0 + 1;
+}
+
+ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_range* max_key, page_range*) {
+  const unsigned index = IndexOf(key);
+  const codec::IndexCodec& codec = access_->indexes()[index];
+  IndexBounds(index, &lower_, &upper_);
+  if (min_key != nullptr) {
+    lower_.Clear();
+    codec.EncodeSearchKey(min_key->key, my_count_bits(min_key->keypart_map), &lower_);
+    if (min_key->flag == HA_READ_AFTER_KEY && !codec::AdvancePastPrefix(&lower_)) return 0;
+  }
+  if (max_key != nullptr) {
+    upper_.Clear();
+    codec.EncodeSearchKey(max_key->key, my_count_bits(max_key->keypart_map), &upper_);
+    if (max_key->flag != HA_READ_BEFORE_KEY && !codec::AdvancePastPrefix(&upper_)) return HA_POS_ERROR;
+  }
+  stats::RangeCount count;
+  const Status status = stats::CountRange(GlobalEngine()->store(), codec.id(), lower_.view(), upper_.view(),
+                                          access_->table().row_count(), &count);
+  if (!status.ok()) return HA_POS_ERROR;
+  // 0 would let the optimizer skip the range although rows may come.
+  return std::max<ha_rows>(1, count.rows);
+}
+
+int Handler::check(THD* thd, HA_CHECK_OPT* options) {
+  scan::CheckOptions check;
+  check.extended = !(options->flags & T_QUICK);
+  check.interrupted = [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; };
+  check.complete_record = [this](uint8_t* record) {
+    std::memcpy(table->record[0], record, table_share->reclength);
+    if (table->vfield != nullptr) table->update_virtual_fields(this, VCOL_UPDATE_FOR_READ);
+    std::memcpy(record, table->record[0], table_share->reclength);
+  };
+  MY_BITMAP* const old_read_set = table->read_set;
+  MY_BITMAP* const old_write_set = table->write_set;
+  table->use_all_columns();
+  scan::CheckResult result;
+  const Status status = scan::CheckTable(GlobalEngine()->store(), *access_, check, &result);
+  table->column_bitmaps_set(old_read_set, old_write_set);
+  if (status.Is(Status::Code::kInterrupted)) return HA_ADMIN_FAILED;
+  if (!status.ok()) result.problems.push_back(status.ToString());
+  for (const std::string& problem : result.problems) {
+    push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_NOT_KEYFILE, "CAIRN: %s", problem.c_str());
+    sql_print_error("CAIRN: table %s: %s", access_->def().name.c_str(), problem.c_str());
+  }
+  return result.problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
+}
+
+int Handler::analyze(THD*, HA_CHECK_OPT*) {
+  access_->table().InvalidateStatistics();
+  UpdateIndexStatistics();
+  return HA_ADMIN_OK;
+}
+
+int Handler::optimize(THD* thd, HA_CHECK_OPT*) {
+  for (size_t index = 0; index < access_->indexes().size(); ++index) {
+    if (thd_kill_level(thd) != THD_IS_NOT_KILLED) return HA_ADMIN_FAILED;
+    IndexBounds(static_cast<unsigned>(index), &lower_, &upper_);
+    const Status status =
+        GlobalEngine()->store().CompactRange(store::Family::kData, lower_.view(), upper_.view());
+    if (!status.ok()) return Fail(status);
+  }
+  return analyze(thd, nullptr);
+}
+
+}  // namespace cairn::server

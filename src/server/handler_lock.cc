@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Beginning of statements, and how they lock the rows they read.
+#include "server/handler.h"
+
+#include "server/sysvars.h"
+
+namespace cairn::server {
+namespace {
+
+// Statements that copy or define tables: metadata locks keep writers away, so they need no row locks.
+bool DefinesTables(int sql_command) {
+  switch (sql_command) {
+    case SQLCOM_ALTER_TABLE:
+    case SQLCOM_CREATE_INDEX:
+    case SQLCOM_DROP_INDEX:
+    case SQLCOM_OPTIMIZE:
+    case SQLCOM_ANALYZE:
+    case SQLCOM_CHECK:
+    case SQLCOM_REPAIR:
+    case SQLCOM_CHECKSUM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Handler::SetReadMode(bool locking, txn::LockMode mode, bool skip_locked) {
+  locking_ = locking;
+  lock_mode_ = mode;
+  skip_locked_ = skip_locked;
+}
+
+// The server does not keep table locks for this engine (lock_count() is 0); it only says here how
+// a statement means to use the table.
+THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
+  if (lock_type == TL_IGNORE) return to;
+  const int command = thd_sql_command(thd);
+  const bool repeatable = thd_tx_isolation(thd) >= ISO_REPEATABLE_READ;
+  if (DefinesTables(command) && lock_type < TL_FIRST_WRITE) {
+    SetReadMode(false, txn::LockMode::kShared, false);
+  } else if (lock_type >= TL_FIRST_WRITE) {
+    SetReadMode(true, txn::LockMode::kExclusive, lock_type == TL_WRITE_SKIP_LOCKED);
+  } else if (lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED) {
+    SetReadMode(true, txn::LockMode::kShared, lock_type == TL_READ_SKIP_LOCKED);
+  } else {
+    // What a statement that writes elsewhere reads here must not change before it commits.
+    const bool reads_to_write = lock_type == TL_READ_NO_INSERT || command != SQLCOM_SELECT;
+    SetReadMode(repeatable && reads_to_write && command != SQLCOM_HA_READ && command != SQLCOM_LOCK_TABLES,
+                txn::LockMode::kShared, false);
+  }
+  return to;
+}
+
+bool Handler::IsSequence() const { return table_share->table_type == TABLE_TYPE_SEQUENCE; }
+
+txn::Transaction& Handler::ActiveTransaction() {
+  if (!IsSequence()) return session_->transaction();
+  if (!autonomous_) autonomous_ = GlobalEngine()->transactions().NewTransaction();
+  if (!autonomous_->is_active()) {
+    autonomous_->Begin(txn::Isolation::kReadCommitted);
+    autonomous_->StartStatement();
+  }
+  return *autonomous_;
+}
+
+void Handler::BindReader() {
+  scan::ReadMode mode;
+  mode.locking = locking_ && !IsSequence();
+  mode.skip_locked = skip_locked_;
+  mode.lock = LockSettings(ha_thd());
+  mode.lock.mode = lock_mode_;
+  if (skip_locked_) mode.lock.wait = txn::LockWait::kNoWait;
+  reader_.Bind(&GlobalEngine()->store(), &ActiveTransaction(), access_.get(), mode);
+}
+
+int Handler::BeginStatement(THD* thd) {
+  session_ = Session::Of(thd);
+  // Another handler may have truncated the table since this one looked.
+  if (auto* share = static_cast<TableShare*>(get_ha_share_ptr()); share != nullptr) access_ = share->access();
+  const Status status = session_->BeginStatement();
+  if (!status.ok()) return Fail(status);
+  BindReader();
+  writer_bound_ = false;
+  return 0;
+}
+
+int Handler::external_lock(THD* thd, int lock_type) {
+  if (lock_type == F_UNLCK) {
+    if (autonomous_ && autonomous_->is_active()) {
+      scan_.Detach();
+      return Fail(autonomous_->Rollback());
+    }
+    return 0;
+  }
+  if (lock_type == F_WRLCK && !locking_) SetReadMode(true, txn::LockMode::kExclusive, false);
+  return BeginStatement(thd);
+}
+
+// A statement under LOCK TABLES, or on a temporary table that is locked already.
+int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
+  if (WritesRows()) {
+    SetReadMode(true, txn::LockMode::kExclusive, false);
+  } else if (thd_sql_command(thd) == SQLCOM_SELECT && lock_type == TL_READ) {
+    SetReadMode(false, txn::LockMode::kShared, false);
+  } else {
+    SetReadMode(!DefinesTables(thd_sql_command(thd)), txn::LockMode::kShared, false);
+  }
+  return BeginStatement(thd);
+}
+
+// The server found that the row read last does not match. READ COMMITTED gives its lock back.
+void Handler::unlock_row() {
+  if (ActiveTransaction().isolation() == txn::Isolation::kReadCommitted) reader_.UnlockLast();
+}
+
+}  // namespace cairn::server

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the engine can do, and opening and closing of tables.
+#include "server/handler.h"
+
+#include "server/errors.h"
+#include "server/table_map.h"
+
+namespace cairn::server {
+
+Handler::Handler(handlerton* hton, TABLE_SHARE* share) : handler(hton, share) {}
+
+Handler::~Handler() = default;
+
+handler::Table_flags Handler::table_flags() const {
+  return HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_INDEX_BLOBS | HA_CAN_SQL_HANDLER |
+         HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_PRIMARY_KEY_IN_READ_INDEX | HA_REQUIRES_KEY_COLUMNS_FOR_DELETE |
+         HA_BINLOG_ROW_CAPABLE | HA_CAN_GEOMETRY | HA_PARTIAL_COLUMN_READ | HA_TABLE_SCAN_ON_INDEX |
+         HA_ONLINE_ANALYZE | HA_CAN_TABLES_WITHOUT_ROLLBACK | HA_CONCURRENT_OPTIMIZE | HA_CAN_SKIP_LOCKED |
+         HA_CRASH_SAFE;
+}
+
+ulong Handler::index_flags(uint key, uint, bool) const {
+  const ulong flags =
+      HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE | HA_DO_INDEX_COND_PUSHDOWN;
+  return flags | (key == table_share->primary_key ? HA_CLUSTERED_INDEX : HA_KEYREAD_ONLY);
+}
+
+unsigned Handler::IndexOf(uint key) const { return IndexOfKey(*table, key); }
+
+Status Handler::AccessOf(const char* name, std::shared_ptr<catalog::TableAccess>* access) {
+  std::shared_ptr<catalog::Table> found;
+  CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().Find(TableNameOfPath(name), &found));
+  codec::RecordLayout layout;
+  CAIRN_RETURN_IF_ERROR(LayoutOf(*table, &layout));
+  return catalog::TableAccess::Make(std::move(found), std::move(layout), access);
+}
+
+// Takes what the handlers of this definition share, making it if this is the first.
+Status Handler::BindAccess() {
+  lock_shared_ha_data();
+  auto* share = static_cast<TableShare*>(get_ha_share_ptr());
+  Status status;
+  if (share == nullptr) {
+    std::shared_ptr<catalog::TableAccess> access;
+    status = AccessOf(name_.c_str(), &access);
+    if (status.ok()) {
+      share = new TableShare();
+      share->set_access(std::move(access));
+      set_ha_share_ptr(share);
+    }
+  }
+  if (share != nullptr) access_ = share->access();
+  unlock_shared_ha_data();
+  return status;
+}
+
+// A position is the primary key. Encoded keys of a fixed size compare fastest; keys with text would
+// have to reserve room for the widest weights, so those stay in the server's own form.
+void Handler::ChoosePositionForm() {
+  if (access_->def().HasHiddenPrimaryKey()) {
+    position_form_ = PositionForm::kRowId;
+    ref_length = sizeof(uint64_t);
+    return;
+  }
+  const KEY& key = table->key_info[table_share->primary_key];
+  uint encoded_bytes = 0;
+  bool fixed = true;
+  for (const catalog::KeyPartDef& part : access_->def().indexes.front().parts) {
+    const codec::ColumnLayout& column = access_->layout().columns[part.column];
+    fixed &= column.type == codec::ColumnType::kInteger || column.type == codec::ColumnType::kFixedBytes;
+    fixed &= part.prefix_bytes == 0 && !column.nullable;
+    encoded_bytes += column.pack_length;
+  }
+  position_form_ = fixed ? PositionForm::kEncodedKey : PositionForm::kServerKey;
+  ref_length = fixed ? encoded_bytes : key.key_length;
+}
+
+int Handler::open(const char* name, int, uint) {
+  name_ = name;
+  const Status status = BindAccess();
+  if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
+  if (!status.ok()) return Fail(status);
+  has_blobs_ = table_share->blob_fields != 0;
+  ChoosePositionForm();
+  return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
+}
+
+int Handler::close() {
+  scan_.Close();
+  if (is_registered_) session_->RemoveHolder(this);
+  is_registered_ = false;
+  access_.reset();
+  return 0;
+}
+
+int Handler::extra(ha_extra_function operation) {
+  if (operation == HA_EXTRA_KEYREAD) keyread_ = true;
+  if (operation == HA_EXTRA_NO_KEYREAD) keyread_ = false;
+  return 0;
+}
+
+// The end of a statement for this table.
+int Handler::reset() {
+  scan_.Close();
+  if (is_registered_) session_->RemoveHolder(this);
+  is_registered_ = false;
+  reader_.Reset();
+  kept_value_.ShrinkAbove(size_t{1} << 20);
+  keyread_ = false;
+  covering_ = false;
+  planned_columns_.reset();
+  row_plan_.reset();
+  entry_plan_.reset();
+  filter_plan_.reset();
+  filter_row_plan_.reset();
+  pushed_idx_cond = nullptr;
+  pushed_idx_cond_keyno = MAX_KEY;
+  in_range_check_pushed_down = false;
+  return 0;
+}
+
+int Handler::Fail(const Status& status) { return ServerError(ha_thd(), status, &error_message_); }
+
+int Handler::FailAtEnd(const Status& status, int end_error) {
+  return status.Is(Status::Code::kNotFound) ? end_error : Fail(status);
+}
+
+void Handler::print_error(int error, myf flags) {
+  if (error == HA_ERR_UNSUPPORTED && !error_message_.empty()) {
+    my_error(ER_NOT_SUPPORTED_YET, MYF(0), error_message_.c_str());
+    return;
+  }
+  handler::print_error(error, flags);
+}
+
+bool Handler::get_error_message(int error, String* text) {
+  if (error == kErrorWithMessage) text->copy(error_message_.data(), error_message_.size(), system_charset_info);
+  return false;
+}
+
+void Handler::DetachCursors() { scan_.Detach(); }
+
+}  // namespace cairn::server

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Reading: scans, index reads, positions.
+#include "server/handler.h"
+
+namespace cairn::server {
+
+using codec::ColumnSet;
+using scan::FoundRow;
+
+namespace {
+
+// A position's row id or encoded key leaves the index id out.
+constexpr size_t kIndexIdBytes = 4;
+
+}  // namespace
+
+// --- What to decode ---
+
+// A statement that writes needs whole rows: it encodes them again.
+ColumnSet Handler::WantedColumns() const {
+  const size_t column_count = access_->layout().columns.size();
+  if (WritesRows()) return ColumnSet::All(column_count);
+  ColumnSet wanted(column_count);
+  for (uint column = 0; column < column_count; ++column) {
+    if (bitmap_is_set(table->read_set, column)) wanted.Add(column);
+  }
+  return wanted;
+}
+
+void Handler::MakePlans(unsigned index, bool covering) {
+  ColumnSet wanted = WantedColumns();
+  covering_ = false;
+  if (covering) {
+    entry_plan_.emplace(access_->indexes()[index].Plan(wanted));
+    covering_ = entry_plan_->complete();
+  }
+  if (row_plan_ && planned_columns_ && *planned_columns_ == wanted) return;
+  row_plan_.emplace(access_->rows().Plan(wanted));
+  planned_columns_.emplace(std::move(wanted));
+}
+
+// The server changed which columns it wants in the middle of a statement.
+void Handler::column_bitmaps_signal() {
+  handler::column_bitmaps_signal();
+  if (access_ != nullptr && row_plan_ && !covering_) MakePlans(0, false);
+}
+
+// --- Delivering rows ---
+
+// Blob columns will point into the value, but a cursor's views die when this transaction writes.
+ByteView Handler::KeepValue(ByteView value) {
+  if (!has_blobs_ || !(WritesRows() || reader_.transaction().HasWritten(access_->primary().id()))) return value;
+  kept_value_.Assign(value);
+  return kept_value_.view();
+}
+
+Status Handler::DecodeRow(uchar* record, const FoundRow& row) {
+  if (covering_) {
+    return access_->indexes()[IndexOf(active_index)].DecodeColumns(*entry_plan_, row.key, row.value, record);
+  }
+  if (access_->primary().has_hidden_row_id()) {
+    CAIRN_RETURN_IF_ERROR(access_->primary().HiddenRowIdOf(row.row.primary_key, &hidden_row_id_));
+  }
+  return access_->rows().Decode(*row_plan_, row.row.primary_key, KeepValue(row.row.value), record);
+}
+
+int Handler::Deliver(uchar* record, const Status& status, const FoundRow& row, int end_error) {
+  if (!status.ok()) return FailAtEnd(status, end_error);
+  const Status decoded = DecodeRow(record, row);
+  return decoded.ok() ? 0 : Fail(decoded);
+}
+
+// --- Scans ---
+
+void Handler::IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) const {
+  lower->Clear();
+  upper->Clear();
+  access_->indexes()[index].EncodeIndexPrefix(lower);
+  upper->AppendBe32(access_->indexes()[index].id().value + 1);
+}
+
+void Handler::OpenScan(unsigned index) {
+  if (!is_registered_) session_->AddHolder(this);
+  is_registered_ = true;
+  const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
+  scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr});
+  narrowed_ = Narrowed::kNo;
+}
+
+int Handler::BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error) {
+  FoundRow row;
+  const Status status = forward ? scan_.First(lower, upper, &row) : scan_.Last(lower, upper, &row);
+  return Deliver(record, status, row, end_error);
+}
+
+int Handler::MoveScan(uchar* record, bool forward) {
+  FoundRow row;
+  const Status status = forward ? scan_.Next(&row) : scan_.Previous(&row);
+  return Deliver(record, status, row, HA_ERR_END_OF_FILE);
+}
+
+int Handler::rnd_init(bool scan) {
+  BindReader();
+  MakePlans(0, false);
+  scan_started_ = false;
+  if (scan) OpenScan(0);
+  return 0;
+}
+
+int Handler::rnd_end() {
+  scan_.Close();
+  return 0;
+}
+
+int Handler::rnd_next(uchar* record) {
+  if (scan_started_) return MoveScan(record, true);
+  scan_started_ = true;
+  IndexBounds(0, &lower_, &upper_);
+  return BeginRange(record, lower_.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
+}
+
+int Handler::index_init(uint key, bool) {
+  active_index = key;
+  BindReader();
+  const unsigned index = IndexOf(key);
+  MakePlans(index, keyread_ && index != 0 && !reader_.mode().locking && !WritesRows());
+  OpenScan(index);
+  return 0;
+}
+
+int Handler::index_end() {
+  scan_.Close();
+  active_index = MAX_KEY;
+  return 0;
+}
+
+int Handler::index_first(uchar* record) {
+  IndexBounds(IndexOf(active_index), &lower_, &upper_);
+  narrowed_ = Narrowed::kNo;
+  return BeginRange(record, lower_.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
+}
+
+int Handler::index_last(uchar* record) {
+  IndexBounds(IndexOf(active_index), &lower_, &upper_);
+  narrowed_ = Narrowed::kNo;
+  return BeginRange(record, lower_.view(), upper_.view(), false, HA_ERR_END_OF_FILE);
+}
+
+// Whether the key names at most one row: all parts of a unique key, none of them NULL.
+bool Handler::IsPointKey(const uchar* key, uint part_count) const {
+  const KEY& info = table->key_info[active_index];
+  if (!(info.flags & HA_NOSAME) || part_count != info.user_defined_key_parts) return false;
+  for (uint part = 0; part < part_count; ++part) {
+    if (info.key_part[part].null_bit != 0 && *key != 0) return false;
+    key += info.key_part[part].store_length;
+  }
+  return true;
+}
+
+int Handler::ReadPoint(uchar* record) {
+  const unsigned index = IndexOf(active_index);
+  narrowed_ = Narrowed::kToPoint;
+  FoundRow row;
+  Status status = index == 0 ? reader_.ByPrimaryKey(search_key_.view(), &row.row)
+                             : reader_.ByUniqueKey(index, search_key_.view(), &row.row);
+  if (status.Is(Status::Code::kLockBusy) && skip_locked_) status = Status::NotFound();
+  return Deliver(record, status, row, HA_ERR_KEY_NOT_FOUND);
+}
+
+// Reads on from a row that was found without a scan.
+int Handler::ContinueFromPoint(uchar* record, bool forward) {
+  IndexBounds(IndexOf(active_index), &lower_, &upper_);
+  ByteBuffer bound;
+  bound.Assign(search_key_.view());
+  narrowed_ = Narrowed::kNo;
+  if (!forward) return BeginRange(record, lower_.view(), bound.view(), false, HA_ERR_END_OF_FILE);
+  if (!codec::AdvancePastPrefix(&bound)) return HA_ERR_END_OF_FILE;
+  return BeginRange(record, bound.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
+}
+
+// Narrows `upper` to where the server will stop anyway, so that the cursor does not wade through
+// deleted entries behind it.
+void Handler::UpperBoundOfRange(ByteBuffer* upper) const {
+  if (end_range == nullptr) return;
+  const uint part_count = my_count_bits(end_range->keypart_map);
+  upper->Clear();
+  access_->indexes()[IndexOf(active_index)].EncodeSearchKey(end_range->key, part_count, upper);
+  if (end_range->flag != HA_READ_BEFORE_KEY && !codec::AdvancePastPrefix(upper)) {
+    IndexBounds(IndexOf(active_index), &const_cast<Handler*>(this)->search_key_, upper);
+  }
+}
+
+int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function find_flag) {
+  if (key == nullptr) return index_first(record);
+  const unsigned index = IndexOf(active_index);
+  const uint part_count = my_count_bits(parts);
+  search_key_.Clear();
+  access_->indexes()[index].EncodeSearchKey(key, part_count, &search_key_);
+  const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
+  if (find_flag == HA_READ_KEY_EXACT && !covering_ && !filtered && IsPointKey(key, part_count)) return ReadPoint(record);
+
+  ByteBuffer past;
+  past.Assign(search_key_.view());
+  if (!codec::AdvancePastPrefix(&past)) return HA_ERR_KEY_NOT_FOUND;
+  IndexBounds(index, &lower_, &upper_);
+  narrowed_ = Narrowed::kNo;
+  bool forward = true;
+  switch (find_flag) {
+    case HA_READ_KEY_EXACT:
+    case HA_READ_PREFIX:
+      lower_.Assign(search_key_.view());
+      upper_.Assign(past.view());
+      narrowed_ = Narrowed::kToPrefix;
+      break;
+    case HA_READ_KEY_OR_NEXT:
+      lower_.Assign(search_key_.view());
+      UpperBoundOfRange(&upper_);
+      break;
+    case HA_READ_AFTER_KEY:
+      lower_.Assign(past.view());
+      UpperBoundOfRange(&upper_);
+      break;
+    case HA_READ_BEFORE_KEY:
+      upper_.Assign(search_key_.view());
+      forward = false;
+      break;
+    case HA_READ_KEY_OR_PREV:
+    case HA_READ_PREFIX_LAST_OR_PREV:
+      upper_.Assign(past.view());
+      forward = false;
+      break;
+    case HA_READ_PREFIX_LAST:
+      lower_.Assign(search_key_.view());
+      upper_.Assign(past.view());
+      narrowed_ = Narrowed::kToPrefix;
+      forward = false;
+      break;
+    default:
+      return HA_ERR_WRONG_COMMAND;
+  }
+  if (lower_.view() >= upper_.view()) return HA_ERR_KEY_NOT_FOUND;
+  return BeginRange(record, lower_.view(), upper_.view(), forward, HA_ERR_KEY_NOT_FOUND);
+}
+
+int Handler::index_read_last_map(uchar* record, const uchar* key, key_part_map parts) {
+  return index_read_map(record, key, parts, HA_READ_PREFIX_LAST);
+}
+
+int Handler::index_next(uchar* record) {
+  if (narrowed_ == Narrowed::kToPoint) return ContinueFromPoint(record, true);
+  if (narrowed_ == Narrowed::kToPrefix) {
+    const Status status = scan_.Widen();
+    if (!status.ok()) return Fail(status);
+    narrowed_ = Narrowed::kNo;
+  }
+  return MoveScan(record, true);
+}
+
+int Handler::index_prev(uchar* record) {
+  if (narrowed_ == Narrowed::kToPoint) return ContinueFromPoint(record, false);
+  // A forward read begins at its lower bound, so going back leaves the bounds.
+  const Status status = scan_.WidenDownwards();
+  if (!status.ok()) return Fail(status);
+  return MoveScan(record, false);
+}
+
+int Handler::index_next_same(uchar* record, const uchar* key, uint key_length) {
+  switch (narrowed_) {
+    case Narrowed::kToPoint: return HA_ERR_END_OF_FILE;
+    case Narrowed::kToPrefix: return MoveScan(record, true);
+    case Narrowed::kNo: break;
+  }
+  return handler::index_next_same(record, key, key_length);
+}
+
+// --- Index condition pushdown ---
+
+Item* Handler::idx_cond_push(uint key, Item* condition) {
+  pushed_idx_cond = condition;
+  pushed_idx_cond_keyno = key;
+  in_range_check_pushed_down = true;
+  const unsigned index = IndexOf(key);
+  ColumnSet columns(access_->layout().columns.size());
+  for (const size_t source : {size_t{index}, size_t{0}}) {
+    for (const catalog::KeyPartDef& part : access_->def().indexes[source].parts) {
+      if (index == 0 || access_->indexes()[index].Covers(part.column)) columns.Add(part.column);
+    }
+  }
+  if (index == 0) {
+    filter_row_plan_.emplace(access_->rows().Plan(columns));
+  } else {
+    filter_plan_.emplace(access_->indexes()[index].Plan(columns));
+  }
+  if (scan_.is_open() && active_index == key) scan_.SetFilter(this);
+  return nullptr;
+}
+
+// An entry that cannot be decoded is taken: reading its row reports the damage.
+scan::EntryFilter::Verdict Handler::Check(ByteView key, ByteView value) {
+  const unsigned index = IndexOf(active_index);
+  const Status status = index == 0
+                            ? access_->rows().Decode(*filter_row_plan_, key, value, table->record[0])
+                            : access_->indexes()[index].DecodeColumns(*filter_plan_, key, value, table->record[0]);
+  if (!status.ok()) return Verdict::kTake;
+  switch (handler_index_cond_check(this)) {
+    case CHECK_POS: return Verdict::kTake;
+    case CHECK_NEG: return Verdict::kSkip;
+    case CHECK_OUT_OF_RANGE: return Verdict::kEnd;
+    default: return Verdict::kInterrupted;
+  }
+}
+
+// --- Positions ---
+
+void Handler::position(const uchar* record) {
+  switch (position_form_) {
+    case PositionForm::kRowId:
+      StoreBe64(ref, hidden_row_id_);
+      return;
+    case PositionForm::kEncodedKey:
+      search_key_.Clear();
+      access_->primary().EncodePrimaryKey(record, 0, &search_key_);
+      std::memcpy(ref, search_key_.data() + kIndexIdBytes, ref_length);
+      return;
+    case PositionForm::kServerKey:
+      key_copy(ref, record, &table->key_info[table_share->primary_key], ref_length);
+      return;
+  }
+}
+
+void Handler::EncodePosition(const uchar* position, ByteBuffer* key) const {
+  key->Clear();
+  if (position_form_ == PositionForm::kServerKey) {
+    access_->primary().EncodeSearchKey(position, access_->primary().own_part_count(), key);
+    return;
+  }
+  access_->primary().EncodeIndexPrefix(key);
+  key->Append(position, ref_length);
+}
+
+int Handler::rnd_pos(uchar* record, uchar* position) {
+  if (!row_plan_) MakePlans(0, false);
+  EncodePosition(position, &lower_);
+  FoundRow row;
+  const bool covering = std::exchange(covering_, false);
+  Status status = reader_.ByPrimaryKey(lower_.view(), &row.row);
+  if (status.Is(Status::Code::kLockBusy) && skip_locked_) status = Status::NotFound();
+  const int error = Deliver(record, status, row, HA_ERR_KEY_NOT_FOUND);
+  covering_ = covering;
+  return error;
+}
+
+// Positions order as the primary key does.
+int Handler::cmp_ref(const uchar* a, const uchar* b) {
+  if (position_form_ != PositionForm::kServerKey) return std::memcmp(a, b, ref_length);
+  EncodePosition(a, &lower_);
+  EncodePosition(b, &upper_);
+  return lower_.view().compare(upper_.view());
+}
+
+}  // namespace cairn::server

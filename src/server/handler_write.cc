@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Changes of rows.
+#include "server/handler.h"
+
+#include "server/sysvars.h"
+#include "server/table_map.h"
+
+namespace cairn::server {
+
+using codec::ColumnSet;
+
+void Handler::BindWriter() {
+  if (writer_bound_ && !IsSequence()) return;
+  writer_.Bind(&ActiveTransaction(), access_.get(), LockSettings(ha_thd()));
+  writer_bound_ = true;
+}
+
+// Ends a change. A sequence's change is committed at once, whatever becomes of the statement.
+int Handler::FinishWrite(const Status& status) {
+  if (status.ok()) {
+    if (!IsSequence()) return 0;
+    scan_.Detach();
+    return Fail(autonomous_->Commit(engine::DurabilityOf(FlushSetting())));
+  }
+  if (status.Is(Status::Code::kDuplicateKey)) {
+    errkey = MAX_KEY;
+    for (uint key = 0; key < table_share->keys; ++key) {
+      if (IndexOf(key) == writer_.duplicate_index()) errkey = key;
+    }
+  }
+  return Fail(status);
+}
+
+int Handler::write_row(const uchar* record) {
+  if (table->next_number_field != nullptr && record == table->record[0]) {
+    if (const int error = update_auto_increment(); error != 0) return error;
+  }
+  BindWriter();
+  if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
+  const Status status = writer_.Insert(RowOf(record));
+  if (status.ok()) NoteAutoIncrement(record);
+  return FinishWrite(status);
+}
+
+// Plain UPDATEs tell exactly which columns they assign; whatever else changes rows may change any.
+ColumnSet Handler::TouchedColumns() const {
+  const size_t column_count = access_->layout().columns.size();
+  const int command = thd_sql_command(ha_thd());
+  const bool exact = (command == SQLCOM_UPDATE || command == SQLCOM_UPDATE_MULTI) && !table->versioned() &&
+                     table->triggers == nullptr && !table_share->long_unique_table;
+  if (!exact) return ColumnSet::All(column_count);
+  ColumnSet touched(column_count);
+  for (uint column = 0; column < column_count; ++column) {
+    if (bitmap_is_set(table->write_set, column)) touched.Add(column);
+  }
+  return touched;
+}
+
+int Handler::update_row(const uchar* old_record, const uchar* new_record) {
+  BindWriter();
+  const Status status = writer_.Update(RowOf(old_record), RowOf(new_record), TouchedColumns());
+  if (status.ok()) NoteAutoIncrement(new_record);
+  return FinishWrite(status);
+}
+
+int Handler::delete_row(const uchar* record) {
+  BindWriter();
+  return FinishWrite(writer_.Delete(RowOf(record)));
+}
+
+}  // namespace cairn::server

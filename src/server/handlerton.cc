@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Commit, rollback, savepoints, two-phase commit: each call becomes a call of the session.
+#include "server/server_headers.h"
+
+#include "server/handlerton.h"
+
+#include <set>
+
+#include "server/errors.h"
+#include "server/handler.h"
+#include "server/session.h"
+#include "server/show_status.h"
+#include "server/sysvars.h"
+#include "server/xid_name.h"
+
+namespace cairn::server {
+namespace {
+
+// What the X/Open XA specification has a resource manager answer.
+constexpr int kXaUnknownXid = -4;
+constexpr int kXaFailed = -7;
+
+// Whether a call with `all` false ends the transaction all the same: autocommit.
+bool EndsTransaction(THD* thd, bool all) {
+  return all || !thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
+}
+
+int CloseConnection(handlerton*, THD* thd) {
+  Session* session = Session::Existing(thd);
+  if (session == nullptr) return 0;
+  int error = 0;
+  if (session->transaction().is_prepared()) {
+    session->DetachPrepared();
+  } else {
+    error = ServerError(thd, session->Rollback(), nullptr);
+  }
+  thd_set_ha_data(thd, GlobalHandlerton(), nullptr);
+  delete session;
+  return error;
+}
+
+void KillQuery(handlerton*, THD* thd, thd_kill_levels) {
+  Session* session = Session::Existing(thd);
+  if (session != nullptr) session->transaction().Interrupt();
+}
+
+int Commit(handlerton*, THD* thd, bool all) {
+  Session* session = Session::Existing(thd);
+  if (session == nullptr) return 0;
+  if (!EndsTransaction(thd, all)) {
+    session->EndStatement();
+    return 0;
+  }
+  Status status;
+  if (session->committed_in_order) {
+    session->committed_in_order = false;
+    status = std::move(session->ordered_outcome);
+  } else {
+    status = session->Commit(engine::DurabilityOf(FlushSetting()));
+  }
+  thd_wakeup_subsequent_commits(thd, 0);
+  if (!status.ok() && session->transaction().is_active()) {
+    // Refused before anything was written: the server will not call rollback after this.
+    const Status undone = session->Rollback();
+    if (!undone.ok()) sql_print_error("CAIRN: %s", undone.ToString().c_str());
+  }
+  return RaiseError(thd, status);
+}
+
+// Called one at a time, in the order of the binary log. Prepare has made the transaction durable
+// and the binary log says that it is committed, so this needs no sync.
+void CommitOrdered(handlerton*, THD* thd, bool all) {
+  Session* session = Session::Existing(thd);
+  if (session == nullptr || !EndsTransaction(thd, all)) return;
+  session->ordered_outcome = session->Commit(store::Durability::kOs);
+  session->committed_in_order = true;
+}
+
+int Rollback(handlerton*, THD* thd, bool all) {
+  Session* session = Session::Existing(thd);
+  if (session == nullptr) return 0;
+  const Status status = EndsTransaction(thd, all) ? session->Rollback() : session->RollbackStatement();
+  return RaiseError(thd, status);
+}
+
+int Prepare(handlerton*, THD* thd, bool all) {
+  Session* session = Session::Existing(thd);
+  if (session == nullptr) return 0;
+  if (!EndsTransaction(thd, all)) {
+    session->EndStatement();
+    return 0;
+  }
+  if (!session->transaction().is_active()) return 0;
+  session->EndStatement();
+  MYSQL_XID server_xid;
+  thd_get_xid(thd, &server_xid);
+  const XID& xid = reinterpret_cast<const XID&>(server_xid);
+  return RaiseError(thd, session->transaction().Prepare(NameOfXid(xid), engine::DurabilityOf(FlushSetting())));
+}
+
+// The server asks again while lists come back full, so each name is given once per round.
+int Recover(handlerton*, XID* list, uint length) {
+  static std::set<std::string> given;
+  uint count = 0;
+  for (const std::string& name : GlobalEngine()->transactions().ListPrepared()) {
+    if (count == length) return static_cast<int>(count);
+    if (!given.insert(name).second) continue;
+    if (XidOfName(name, &list[count])) {
+      ++count;
+    } else {
+      sql_print_error("CAIRN: a prepared transaction has a malformed name; it stays prepared");
+    }
+  }
+  given.clear();
+  return static_cast<int>(count);
+}
+
+int XaResult(const Status& status) {
+  if (status.ok()) return 0;
+  if (status.Is(Status::Code::kNotFound)) return kXaUnknownXid;
+  sql_print_error("CAIRN: %s", status.ToString().c_str());
+  return kXaFailed;
+}
+
+int CommitByXid(handlerton*, XID* xid) {
+  return XaResult(GlobalEngine()->transactions().CommitPrepared(NameOfXid(*xid), store::Durability::kSync));
+}
+
+int RollbackByXid(handlerton*, XID* xid) {
+  return XaResult(GlobalEngine()->transactions().RollbackPrepared(NameOfXid(*xid)));
+}
+
+// The binary log wants to forget what it would need for recovery: make everything durable first.
+void CommitCheckpointRequest(void* cookie) {
+  const Status status = GlobalEngine()->store().SyncWal();
+  if (!status.ok()) {
+    sql_print_error("CAIRN: %s", status.ToString().c_str());
+    return;
+  }
+  commit_checkpoint_notify_ha(cookie);
+}
+
+bool FlushLogs(handlerton*) {
+  return GlobalEngine() != nullptr && !GlobalEngine()->store().SyncWal().ok();
+}
+
+int SetSavepoint(handlerton*, THD* thd, void* savepoint) {
+  *static_cast<txn::SavepointId*>(savepoint) = Session::Of(thd)->transaction().SetSavepoint();
+  return 0;
+}
+
+int RollbackToSavepoint(handlerton*, THD* thd, void* savepoint) {
+  return RaiseError(thd, Session::Of(thd)->RollbackToSavepoint(*static_cast<txn::SavepointId*>(savepoint)));
+}
+
+// Row locks stay, and so must the metadata locks that protect them.
+bool CanReleaseMetadataLocks(handlerton*, THD* thd) {
+  Session* session = Session::Existing(thd);
+  return session == nullptr || session->transaction().lock_count() == 0;
+}
+
+int ReleaseSavepoint(handlerton*, THD* thd, void* savepoint) {
+  return RaiseError(thd, Session::Of(thd)->transaction().ReleaseSavepoint(*static_cast<txn::SavepointId*>(savepoint)));
+}
+
+int StartConsistentSnapshot(handlerton* hton, THD* thd) {
+  Session* session = Session::Of(thd);
+  Status status = session->BeginStatement();
+  if (!status.ok()) return RaiseError(thd, status);
+  trans_register_ha(thd, true, hton, 0);
+  if (session->transaction().isolation() == txn::Isolation::kRepeatableRead) {
+    session->transaction().ReadView();
+  } else {
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_UNSUPPORTED,
+                 "CAIRN: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE "
+                 "READ isolation level.");
+  }
+  return 0;
+}
+
+int DropTable(handlerton*, const char* path) { return DropTableByPath(path); }
+
+// The server has dropped the tables it knows; what is left has lost its definition file.
+void DropDatabase(handlerton*, char* path) {
+  std::string prefix = path;
+  while (!prefix.empty() && prefix.back() == '/') prefix.pop_back();
+  prefix = prefix.substr(prefix.rfind('/') + 1) + "/";
+  std::vector<std::string> names;
+  Status status = GlobalEngine()->catalog().TableNames(prefix, &names);
+  for (const std::string& name : names) {
+    if (status.ok()) status = GlobalEngine()->catalog().Drop(name);
+  }
+  if (!status.ok()) sql_print_error("CAIRN: cannot drop the tables of %s: %s", path, status.ToString().c_str());
+}
+
+handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root) {
+  return new (mem_root) Handler(hton, share);
+}
+
+}  // namespace
+
+void FillHandlerton(handlerton* hton) {
+  hton->create = CreateHandler;
+  hton->flags = HTON_SUPPORTS_EXTENDED_KEYS | HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE | HTON_REQUIRES_CLOSE_AFTER_TRUNCATE;
+  hton->close_connection = CloseConnection;
+  hton->kill_query = KillQuery;
+  hton->commit = Commit;
+  hton->commit_ordered = CommitOrdered;
+  hton->rollback = Rollback;
+  hton->prepare = Prepare;
+  hton->recover = Recover;
+  hton->commit_by_xid = CommitByXid;
+  hton->rollback_by_xid = RollbackByXid;
+  hton->commit_checkpoint_request = CommitCheckpointRequest;
+  hton->flush_logs = FlushLogs;
+  hton->savepoint_offset = sizeof(txn::SavepointId);
+  hton->savepoint_set = SetSavepoint;
+  hton->savepoint_rollback = RollbackToSavepoint;
+  hton->savepoint_rollback_can_release_mdl = CanReleaseMetadataLocks;
+  hton->savepoint_release = ReleaseSavepoint;
+  hton->start_consistent_snapshot = StartConsistentSnapshot;
+  hton->drop_table = DropTable;
+  hton->drop_database = DropDatabase;
+  hton->show_status = ShowEngineStatus;
+  hton->tablefile_extensions = hton_no_exts;
+}
+
+}  // namespace cairn::server

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The engine's state as text and as status variables.
+#include "server/show_status.h"
+
+#include <string>
+
+#include "server/session.h"
+
+namespace cairn::server {
+namespace {
+
+void AppendLocks(const txn::RowLocks& locks, std::string* text) {
+  *text += "LOCKS\n" + std::to_string(locks.lock_count()) + " row locks in " + std::to_string(locks.memory_bytes()) +
+           " bytes, " + std::to_string(locks.waiting_count()) + " waiting, " + std::to_string(locks.deadlock_count()) +
+           " deadlocks since start\n";
+  for (const txn::WaitRow& wait : locks.ListWaits()) {
+    *text += "transaction " + std::to_string(wait.waiter_id) + " waits for " + std::to_string(wait.blocker_id) +
+             " since " + std::to_string(wait.waited_us / 1000) + " ms\n";
+  }
+}
+
+void AppendTransactions(txn::TransactionManager& transactions, std::string* text) {
+  *text += "TRANSACTIONS\n";
+  for (const txn::TransactionRow& row : transactions.List()) {
+    *text += "transaction " + std::to_string(row.id) + ", active " + std::to_string(row.age_us / 1000) + " ms, " +
+             std::to_string(row.lock_count) + " locks, " + std::to_string(row.write_count) + " writes" +
+             (row.waiting ? ", waiting" : "") + (row.prepared ? ", prepared" : "") + "\n";
+  }
+}
+
+int ShowNumber(st_mysql_show_var* variable, void* buffer, ulonglong value) {
+  *static_cast<ulonglong*>(buffer) = value;
+  variable->type = SHOW_ULONGLONG;
+  variable->value = static_cast<char*>(buffer);
+  return 0;
+}
+
+int ShowCurrentWaits(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
+  return ShowNumber(variable, buffer, GlobalEngine()->transactions().locks().waiting_count());
+}
+int ShowDeadlocks(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
+  return ShowNumber(variable, buffer, GlobalEngine()->transactions().locks().deadlock_count());
+}
+int ShowLocks(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
+  return ShowNumber(variable, buffer, GlobalEngine()->transactions().locks().lock_count());
+}
+int ShowTransactions(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
+  return ShowNumber(variable, buffer, GlobalEngine()->transactions().active_count());
+}
+
+}  // namespace
+
+st_mysql_show_var kStatusVariables[] = {
+    {"Cairn_active_transactions", reinterpret_cast<char*>(&ShowTransactions), SHOW_SIMPLE_FUNC},
+    {"Cairn_deadlocks", reinterpret_cast<char*>(&ShowDeadlocks), SHOW_SIMPLE_FUNC},
+    {"Cairn_row_lock_current_waits", reinterpret_cast<char*>(&ShowCurrentWaits), SHOW_SIMPLE_FUNC},
+    {"Cairn_row_locks", reinterpret_cast<char*>(&ShowLocks), SHOW_SIMPLE_FUNC},
+    {nullptr, nullptr, SHOW_UNDEF}};
+
+bool ShowEngineStatus(handlerton*, THD* thd, stat_print_fn* print, enum ha_stat_type type) {
+  if (type != HA_ENGINE_STATUS || GlobalEngine() == nullptr) return false;
+  std::string text;
+  AppendTransactions(GlobalEngine()->transactions(), &text);
+  AppendLocks(GlobalEngine()->transactions().locks(), &text);
+  text += "STORE\n" + GlobalEngine()->store().TextProperty(store::Family::kData, "rocksdb.stats") + "\n";
+  for (const store::NamedNumber& number : GlobalEngine()->store().Statistics()) {
+    text += number.name + " " + std::to_string(number.value) + "\n";
+  }
+  return print(thd, STRING_WITH_LEN("CAIRN"), "", 0, text.data(), static_cast<uint>(text.size()));
+}
+
+}  // namespace cairn::server

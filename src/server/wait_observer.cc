@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Waits, as the server's services want them.
+#include "server/server_headers.h"
+
+#include "server/wait_observer.h"
+
+// Exported by the server for storage engines, declared in none of its headers.
+extern "C" int thd_rpl_deadlock_check(MYSQL_THD thd, MYSQL_THD other_thd);
+extern "C" int thd_deadlock_victim_preference(const MYSQL_THD thd1, const MYSQL_THD thd2);
+
+namespace cairn::server {
+namespace {
+THD* ThdOf(const txn::LockOwner& owner) { return static_cast<THD*>(owner.user_data); }
+}  // namespace
+
+void ServerWaitObserver::OnWait(txn::LockOwner& waiter, txn::LockOwner& blocker) {
+  if (ThdOf(waiter) != nullptr) thd_rpl_deadlock_check(ThdOf(waiter), ThdOf(blocker));
+}
+
+void ServerWaitObserver::OnSleep(txn::LockOwner& waiter) {
+  THD* thd = ThdOf(waiter);
+  if (thd == nullptr) return;
+  thd_wait_begin(thd, THD_WAIT_ROW_LOCK);
+  thd_proc_info(thd, "Waiting for row lock");
+}
+
+void ServerWaitObserver::OnWake(txn::LockOwner& waiter) {
+  THD* thd = ThdOf(waiter);
+  if (thd == nullptr) return;
+  thd_proc_info(thd, nullptr);
+  thd_wait_end(thd);
+}
+
+bool ServerWaitObserver::IsKilled(txn::LockOwner& waiter) {
+  THD* thd = ThdOf(waiter);
+  return thd != nullptr && thd_kill_level(thd) != THD_IS_NOT_KILLED;
+}
+
+int ServerWaitObserver::VictimPreference(txn::LockOwner& a, txn::LockOwner& b) {
+  if (ThdOf(a) == nullptr || ThdOf(b) == nullptr) return 0;
+  return thd_deadlock_victim_preference(ThdOf(a), ThdOf(b));
+}
+
+}  // namespace cairn::server

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// XIDs as names of prepared transactions, and back.
+#pragma once
+
+#include <string>
+
+#include "base/bytes.h"
+
+struct xid_t;
+typedef struct xid_t XID;
+
+namespace cairn::server {
+
+// The bytes of a name: 8 bytes little-endian format id, one byte each for the lengths of gtrid and
+// bqual, then both. Names are on disk (RocksDB keeps them with prepared transactions): this
+// never changes.
+std::string NameOfXid(const XID& xid);
+
+// False for a name that is no XID's.
+bool XidOfName(ByteView name, XID* xid);
+
+}  // namespace cairn::server
