@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .client import Connection
 from .model import Model
 from .schema import COLUMNS, DATABASE, INDEXES, TABLES, Index
-from .writers import XA_WRITER_MIN, Writer
+from .writers import Writer
 
 SHOWN_ROWS = 5
 
@@ -51,7 +51,9 @@ def writer_rows(connection: Connection, writer: Writer, may_lose: bool) -> tuple
     if found < writer.base.seq:
         problems.append(f"writer {number}: transaction {found} found, {writer.base.seq} was there before this round")
     if lost and not may_lose:
-        problems.append(f"writer {number}: {lost} acknowledged commits are lost, {found} found, {writer.acknowledged} acknowledged")
+        problems.append(
+            f"writer {number}: {lost} acknowledged commits are lost, {found} found, {writer.acknowledged} acknowledged"
+        )
     model = writer.base
     model.rng = writer.model.rng
     for plan in writer.plans:

@@ -136,7 +136,7 @@ def directory_is_a_file(scene: Scene) -> list[str]:
 
 def newer_format(scene: Scene) -> list[str]:
     """Raises the number in the directory's own format file."""
-    path = scene.server.engine_files / "FORMAT"
+    path = scene.server.engine_files / "CAIRN_FORMAT"
     if not path.exists():
         return [f"no {path.name} in the engine's directory"]
     text = path.read_text()

@@ -11,20 +11,31 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from cairn_cli.mtr import Result
+
 from . import run
 from .tree import OWN_SUITE, OWN_TESTS, assemble
 
 CAIRN_ONLY = "cairn_"
 
 
-def record(prefix: Path, work: Path, say: Callable[[str], None], names: Sequence[str] = ()) -> list[str]:
+def record(prefix: Path, work: Path, on_result: Callable[[Result], None], names: Sequence[str] = ()) -> list[str]:
     """Writes the results of the named tests, or of all, anew; gives those that did not end."""
     tree = assemble(work / "record-own", prefix, None, recording=True)
     suite = OWN_TESTS / "suite" / OWN_SUITE
     tests = names or [p.stem for p in sorted((suite / "t").glob("*.test")) if not p.stem.startswith(CAIRN_ONLY)]
     options = run.Options(vardir=work / "var-record-own", parallel=1, mtr=("--record",))
-    outcome = run.run(tree, [f"{OWN_SUITE}.{name}" for name in tests], options, work / "record-own.log", say)
-    for name in tests:
-        if f"{OWN_SUITE}.{name}" in outcome.passed:
-            shutil.copy(tree.tests / "suite" / OWN_SUITE / "r" / f"{name}.result", suite / "r")
-    return outcome.failed
+    results = run.run(tree, [f"{OWN_SUITE}.{name}" for name in tests], options, work / "record-own.log", on_result)
+    for name in run.names(results, "pass"):
+        test = name.removeprefix(f"{OWN_SUITE}.")
+        shutil.copy(tree.tests / "suite" / OWN_SUITE / "r" / f"{test}.result", suite / "r")
+    return run.names(results, "fail")
+
+
+def compare(
+    prefix: Path, plugin: Path, work: Path, on_result: Callable[[Result], None], names: Sequence[str] = ()
+) -> list[Result]:
+    """Runs the named tests, or all, on Cairn."""
+    tree = assemble(work / "tree-own", prefix, plugin)
+    tests = [f"{OWN_SUITE}.{name}" for name in names] or [f"--suite={OWN_SUITE}"]
+    return run.run(tree, tests, run.Options(vardir=work / "var-own"), work / "own.log", on_result)

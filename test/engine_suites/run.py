@@ -1,65 +1,44 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs mysql-test-run.pl in an assembled tree and tells what became of each test."""
+"""Runs mysql-test-run.pl in an assembled tree; results are read by the command line's reader."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cairn_cli import process
+from cairn_cli.mtr import Reader, Result
+
 from .tree import Tree
-
-# "suite.test 'combination' w2 [ pass ]   123", the middle words not always there.
-_RESULT = re.compile(r"^(?P<name>\S+\.\S+(?: '[^']*')?)\s+(?:w\d+ )?\[ (?P<kind>pass|fail|skipped|disabled|retry-pass|retry-fail|exp-fail)\b[^\]]*\](?P<rest>.*)$")
-_FAILED = frozenset({"fail", "retry-fail"})
-
-
-@dataclass
-class Outcome:
-    """Names of tests by what became of them; `reasons` for those not run."""
-
-    passed: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    skipped: list[str] = field(default_factory=list)
-    disabled: list[str] = field(default_factory=list)
-    reasons: dict[str, str] = field(default_factory=dict)
-    exit_code: int = 0
-
-    def take(self, line: str) -> None:
-        match = _RESULT.match(line)
-        if not match:
-            return
-        name, kind = match["name"], match["kind"]
-        if kind in _FAILED:
-            if name not in self.failed:
-                self.failed.append(name)
-        elif kind in ("pass", "retry-pass", "exp-fail"):
-            self.passed.append(name)
-        else:
-            (self.skipped if kind == "skipped" else self.disabled).append(name)
-            self.reasons[name] = match["rest"].strip()
 
 
 @dataclass(frozen=True)
 class Options:
-    """`server` is given to every server as it is; `mtr` to mysql-test-run.pl."""
+    """`server` is given to every server as it is; `mtr` to mysql-test-run.pl; `environment` holds
+    what a server needs to load a plugin built with a sanitizer."""
 
     vardir: Path
     parallel: int = 2
     test_minutes_max: int = 4
     server: Sequence[str] = ()
     mtr: Sequence[str] = ()
-    nice: int = 0
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def run(tree: Tree, tests: Sequence[str], options: Options, log: Path, say: Callable[[str], None]) -> Outcome:
-    """`tests` are names or --suite=…; the whole output goes to `log`, each failure also to `say`."""
-    command = ["nice", f"-n{options.nice}"] if options.nice else []
-    command += [
+def run(
+    tree: Tree, tests: Sequence[str], options: Options, log: Path, on_result: Callable[[Result], None]
+) -> list[Result]:
+    """`tests` are names or --suite=…; the whole output is kept in `log`, servers' logs are not.
+
+    A runner that fails without a failed test gives a result named "mtr".
+    """
+    slow = 4 if options.environment else 1
+    command = [
+        "nice",
         "perl",
-        "mysql-test-run.pl",
+        "./mysql-test-run.pl",
         f"--vardir={options.vardir}",
         f"--parallel={options.parallel}",
         "--force",
@@ -67,22 +46,25 @@ def run(tree: Tree, tests: Sequence[str], options: Options, log: Path, say: Call
         "--retry=0",
         "--max-save-core=0",
         "--max-save-datadir=0",
-        f"--testcase-timeout={options.test_minutes_max}",
+        f"--testcase-timeout={options.test_minutes_max * slow}",
+        "--suite-timeout=600",
         *(f"--mysqld={argument}" for argument in options.server),
+        *(f"--mysqld-env={name}={value}" for name, value in options.environment.items()),
         *options.mtr,
         *tests,
     ]
-    outcome = Outcome()
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as out, subprocess.Popen(
-        command, cwd=tree.tests, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    ) as process:
-        assert process.stdout
-        for line in process.stdout:
-            out.write(line)
-            out.flush()
-            outcome.take(line)
-            if _RESULT.match(line) and "[ fail ]" in line:
-                say(line.rstrip())
-    outcome.exit_code = process.returncode
-    return outcome
+    reader = Reader(on_result)
+    try:
+        code = process.stream(command, reader.line, log=log, cwd=tree.tests, check=False)
+    finally:
+        shutil.rmtree(options.vardir, ignore_errors=True)
+    results = reader.end()
+    if code and not any(result.outcome == "fail" for result in results):
+        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:])
+        results.append(Result("mtr", "fail", tail))
+        on_result(results[-1])
+    return results
+
+
+def names(results: Sequence[Result], outcome: str) -> list[str]:
+    return [result.name for result in results if result.outcome == outcome]
