@@ -67,6 +67,9 @@ class Connection {
   // The first column of the first row, or "" when there is none.
   std::string QueryValue(std::string_view sql);
 
+  // For prepared statements; lives as long as this object.
+  MYSQL* handle() { return mysql_.get(); }
+
   // Appends `bytes` to `*sql` as a quoted and escaped string literal.
   void AppendLiteral(std::string_view bytes, std::string* sql);
 

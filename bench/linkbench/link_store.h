@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The ten operations as SQL.
+// The ten operations on the tables.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "connection.h"
-#include "sql_text.h"
 
 namespace cairn::linkbench {
 
@@ -19,16 +20,15 @@ struct LinkKey {
   uint64_t id2;
 };
 
-// Statement texts, round trips and transaction borders are those of Facebook's client: SQL strings over
-// the text protocol, a commit sent in the packet of a transaction's last statement, reads on a connection
-// with autocommit, writes on one without.
+// Reads run on a connection with autocommit, writes on one without; each call is one transaction.
 //
 // Every call may throw SqlError; WithRetries() on write_connection() then gives what the original does.
 //
 // Thread rule: one thread.
 class LinkStore {
  public:
-  LinkStore(Connection read, Connection write);
+  LinkStore(Connection read, Connection write) : read_(std::move(read)), write_(std::move(write)) {}
+  virtual ~LinkStore() = default;
   LinkStore(const LinkStore&) = delete;
   LinkStore& operator=(const LinkStore&) = delete;
 
@@ -36,16 +36,16 @@ class LinkStore {
 
   // ADD_LINK and UPDATE_LINK, which are one operation in the original: makes the link visible with this
   // data and keeps the count. True if a row for the key existed.
-  bool AddLink(const LinkKey& key, std::string_view data);
+  virtual bool AddLink(const LinkKey& key, std::string_view data) = 0;
 
   // DELETE_LINK: hides the link and keeps the count. True if it was visible.
-  bool DeleteLink(const LinkKey& key);
+  virtual bool DeleteLink(const LinkKey& key) = 0;
 
   // COUNT_LINK: nothing if there is no count row.
-  std::optional<uint64_t> CountLinks(uint64_t id1, uint64_t type_id);
+  virtual std::optional<uint64_t> CountLinks(uint64_t id1, uint64_t type_id) = 0;
 
   // MULTIGET_LINK: the number of links found.
-  uint64_t MultigetLinks(uint64_t id1, uint64_t type_id, const std::vector<uint64_t>& id2s);
+  virtual uint64_t MultigetLinks(uint64_t id1, uint64_t type_id, const std::vector<uint64_t>& id2s) = 0;
 
   // GET_LINKS_LIST: visible links, newest first.
   static constexpr uint64_t kRangeRowsMax = 10'000;
@@ -57,24 +57,27 @@ class LinkStore {
     uint64_t rows = 0;
     uint64_t last_time_ms = 0;
   };
-  RangeResult GetLinksList(uint64_t id1, uint64_t type_id, const Range& range);
+  virtual RangeResult GetLinksList(uint64_t id1, uint64_t type_id, const Range& range) = 0;
 
   // ADD_NODE: the generated id.
-  uint64_t AddNode(std::string_view data);
+  virtual uint64_t AddNode(std::string_view data) = 0;
   // The rest: true if the node existed.
-  bool UpdateNode(uint64_t id, std::string_view data);
-  bool DeleteNode(uint64_t id);
-  bool GetNode(uint64_t id);
+  virtual bool UpdateNode(uint64_t id, std::string_view data) = 0;
+  virtual bool DeleteNode(uint64_t id) = 0;
+  virtual bool GetNode(uint64_t id) = 0;
 
- private:
-  void ChangeCount(const LinkKey& key, bool commit);
-  void UpdateLinkData(const LinkKey& key, std::string_view data, uint64_t now_ms);
-
+ protected:
   Connection read_;
   Connection write_;
-  SqlText read_sql_;
-  SqlText write_sql_;
 };
+
+// Statement texts, round trips and transaction borders are those of Facebook's client: SQL strings over
+// the text protocol, a commit sent in the packet of a transaction's last statement.
+std::unique_ptr<LinkStore> MakeTextLinkStore(Connection read, Connection write);
+
+// The same statements, prepared once for each connection: the server parses less, but every commit is a
+// round trip of its own.
+std::unique_ptr<LinkStore> MakePreparedLinkStore(Connection read, Connection write);
 
 // Milliseconds and seconds since 1970.
 uint64_t NowMs();

@@ -105,6 +105,7 @@ class Session {
     CheckLoadedSize();
     const RequestOptions requests = {.connection = options_.connection,
                                      .threads = options_.threads,
+                                     .prepared = options_.prepared,
                                      .seed = options_.seed,
                                      .interval_seconds = options_.interval_seconds};
     RequestPhase phase(graph_, *options_.profile, requests, &stop_flag);
@@ -150,6 +151,7 @@ Report StartReport(const Options& options) {
   report.seed = options.seed;
   report.loaders = options.loaders;
   report.threads = options.threads;
+  report.prepared = options.prepared;
   report.sample = options.sample;
   report.server_pid = options.metrics.server_pid;
   return report;

@@ -122,7 +122,8 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   Deferred deferred;
   const std::map<std::string, Setter> setters = ValueOptions(&options, &deferred);
   const std::map<std::string, bool*> flags = {{"--plain-load", &options.plain_load},
-                                              {"--load-skip-binlog", &options.load_skip_binlog}};
+                                              {"--load-skip-binlog", &options.load_skip_binlog},
+                                              {"--prepared", &options.prepared}};
   for (size_t i = 0; i < arguments.size(); ++i) {
     const size_t equals = arguments[i].starts_with("--") ? arguments[i].find('=') : std::string::npos;
     const std::string name = arguments[i].substr(0, equals);
@@ -159,7 +160,7 @@ server:   --socket PATH | --host H --port P, --user root, --password P, --isolat
 tables:   --database linkdb, --engine cairn|innodb|innodb-zlib|myrocks, --table-options TEXT, --partitions 0
 graph:    --ids 1000000, --max-degree auto|none|N, --profile fb2011|fb2017, --seed 1
 load:     --loaders 2, --plain-load, --load-skip-binlog
-run:      --threads 2, --seconds 60, --requests N, --warmup 0
+run:      --threads 2, --seconds 60, --requests N, --warmup 0, --prepared
 validate: --sample 1
 measure:  --server-pid PID, --data-dir DIR, --data-device auto|none|NAME, --size-path PATH (repeatable)
 output:   --interval 5 (seconds between progress lines on stderr), --json FILE (else stdout)

@@ -34,6 +34,7 @@ struct Options {
   bool plain_load = false;
   bool load_skip_binlog = false;
   unsigned threads = 2;
+  bool prepared = false;
   RequestLimits limits;
   double warmup_seconds = 0;
   uint64_t seed = 1;

@@ -257,6 +257,7 @@ void WriteRun(JsonWriter& json, const Report& report) {
   json.BeginObject();
   json.Field("seconds", run.seconds);
   json.Field("threads", report.threads);
+  json.Field("prepared", report.prepared);
   json.Field("transactions", run.transactions);
   json.Field("tps", Rate(run.transactions, run.seconds));
   json.Field("failed", run.failed);

@@ -34,6 +34,7 @@ struct Report {
   uint64_t seed = 0;
   unsigned loaders = 0;
   unsigned threads = 0;
+  bool prepared = false;
   uint64_t sample = 1;
   int server_pid = 0;
   bool interrupted = false;

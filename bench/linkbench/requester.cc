@@ -31,8 +31,9 @@ class Requester {
         update_link_data_(profile.link_data, &random_),
         add_node_data_(profile.node_data, &random_),
         update_node_data_(profile.node_data, &random_),
-        store_(Connection(options.connection, Connection::Commit::kAutomatic),
-               Connection(options.connection, Connection::Commit::kExplicit)) {}
+        store_((options.prepared ? MakePreparedLinkStore : MakeTextLinkStore)(
+            Connection(options.connection, Connection::Commit::kAutomatic),
+            Connection(options.connection, Connection::Commit::kExplicit))) {}
 
   // Runs up to `requests` requests (0: no limit) until `end` or stopped. Throws SqlError when it gives up.
   void Run(Clock::time_point end, uint64_t requests, const StopFlag& stop) {
@@ -79,7 +80,7 @@ class Requester {
 
   template <typename Transaction>
   auto Retrying(Transaction&& transaction) {
-    return WithRetries(store_.write_connection(), &report_->retries, transaction);
+    return WithRetries(store_->write_connection(), &report_->retries, transaction);
   }
 
   void Perform(Operation operation) {
@@ -100,18 +101,18 @@ class Requester {
   void PutLink(Operation operation, double aim, const std::string& data) {
     const LinkSource source = access_.LinkWrite(random_);
     const LinkKey key = {source.id1, source.type_id, AccessPattern::Target(source, aim, random_)};
-    report(operation).found += Retrying([&] { return store_.AddLink(key, data); });
+    report(operation).found += Retrying([&] { return store_->AddLink(key, data); });
   }
 
   void DeleteLink() {
     const LinkSource source = access_.LinkWrite(random_);
     const LinkKey key = {source.id1, source.type_id, AccessPattern::Target(source, AccessPattern::kDeleteAim, random_)};
-    report(Operation::kDeleteLink).found += Retrying([&] { return store_.DeleteLink(key); });
+    report(Operation::kDeleteLink).found += Retrying([&] { return store_->DeleteLink(key); });
   }
 
   void CountLink() {
     const LinkSource source = access_.LinkRead(random_);
-    const auto count = Retrying([&] { return store_.CountLinks(source.id1, source.type_id); });
+    const auto count = Retrying([&] { return store_->CountLinks(source.id1, source.type_id); });
     report(Operation::kCountLink).found += count.has_value();
   }
 
@@ -119,7 +120,7 @@ class Requester {
     const LinkSource source = access_.LinkRead(random_);
     AccessPattern::Targets(source, random_, &targets_);
     OperationReport& facts = report(Operation::kMultigetLink);
-    facts.found += Retrying([&] { return store_.MultigetLinks(source.id1, source.type_id, targets_); });
+    facts.found += Retrying([&] { return store_->MultigetLinks(source.id1, source.type_id, targets_); });
     facts.requested += targets_.size();
   }
 
@@ -134,7 +135,7 @@ class Requester {
       const LinkSource source = access_.LinkRead(random_);
       list = {source.id1, source.type_id, 0};
     }
-    const auto result = Retrying([&] { return store_.GetLinksList(list.id1, list.type_id, range); });
+    const auto result = Retrying([&] { return store_->GetLinksList(list.id1, list.type_id, range); });
     RecordRange(result.rows, history);
     if (result.rows >= LinkStore::kRangeRowsMax) Remember({list.id1, list.type_id, result.last_time_ms});
   }
@@ -162,23 +163,23 @@ class Requester {
 
   void AddNode() {
     const std::string& data = add_node_data_.Generate();
-    report(Operation::kAddNode).found += Retrying([&] { return store_.AddNode(data); }) != 0;
+    report(Operation::kAddNode).found += Retrying([&] { return store_->AddNode(data); }) != 0;
   }
 
   void UpdateNode() {
     const uint64_t id = access_.NodeUpdate(random_);
     const std::string& data = update_node_data_.Generate();
-    report(Operation::kUpdateNode).found += Retrying([&] { return store_.UpdateNode(id, data); });
+    report(Operation::kUpdateNode).found += Retrying([&] { return store_->UpdateNode(id, data); });
   }
 
   void DeleteNode() {
     const uint64_t id = access_.NodeDelete(random_);
-    report(Operation::kDeleteNode).found += Retrying([&] { return store_.DeleteNode(id); });
+    report(Operation::kDeleteNode).found += Retrying([&] { return store_->DeleteNode(id); });
   }
 
   void GetNode() {
     const uint64_t id = access_.NodeRead(random_);
-    report(Operation::kGetNode).found += Retrying([&] { return store_.GetNode(id); });
+    report(Operation::kGetNode).found += Retrying([&] { return store_->GetNode(id); });
   }
 
   const AccessPattern& access_;
@@ -188,7 +189,7 @@ class Requester {
   PayloadGenerator update_link_data_;
   PayloadGenerator add_node_data_;
   PayloadGenerator update_node_data_;
-  LinkStore store_;
+  std::unique_ptr<LinkStore> store_;
   std::vector<uint64_t> targets_;
   std::vector<ListTail> tails_;
   size_t next_tail_ = 0;

@@ -20,6 +20,7 @@ namespace cairn::linkbench {
 struct RequestOptions {
   ConnectionOptions connection;
   unsigned threads = 2;
+  bool prepared = false;  // prepared statements instead of SQL text
   uint64_t seed = 1;
   unsigned interval_seconds = 5;
 };
