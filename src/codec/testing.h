@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -124,7 +125,7 @@ class LayoutBuilder {
   uint32_t null_bit_count_ = 0;
 };
 
-// A record and the blobs it points to. The layout must outlive it.
+// A record and the blobs it points to, which copies of it share. The layout must outlive it.
 class TestRecord {
  public:
   explicit TestRecord(const RecordLayout& layout) : layout_(&layout), bytes_(layout.record_bytes, 0) {}
@@ -151,7 +152,7 @@ class TestRecord {
     if (at.length_bytes == 2) StoreLe16(to, static_cast<uint16_t>(value.size()));
     to += at.length_bytes;
     if (at.type == ColumnType::kBlob) {
-      const char* data = blobs_.emplace_back(value).data();
+      const char* data = blobs_->emplace_back(value).data();
       std::memcpy(to, &data, sizeof data);
       return;
     }
@@ -181,7 +182,7 @@ class TestRecord {
  private:
   const RecordLayout* layout_;
   std::vector<uint8_t> bytes_;
-  std::deque<std::string> blobs_;
+  std::shared_ptr<std::deque<std::string>> blobs_ = std::make_shared<std::deque<std::string>>();
 };
 
 // Random tables and rows. Values are drawn so that equal and nearly equal ones are common, and
@@ -200,14 +201,14 @@ class Randomly {
   }
 
   // Up to `count_max` different columns; prefixes and descending parts among them. Parts of a
-  // primary key cannot be NULL.
+  // primary key are stored and cannot be NULL.
   std::vector<KeyPart> Parts(const RecordLayout& layout, size_t count_max, bool primary) {
     std::vector<KeyPart> parts;
     std::vector<bool> used(layout.columns.size());
     for (size_t count = Below(count_max + 1); count != 0; --count) {
       const uint16_t column = static_cast<uint16_t>(Below(layout.columns.size()));
       const ColumnLayout& at = layout.columns[column];
-      if (used[column] || (primary && at.nullable)) continue;
+      if (used[column] || (primary && (at.nullable || !at.stored))) continue;
       used[column] = true;
       KeyPart part{.column = column, .prefix_bytes = 0, .descending = OneIn(3)};
       const bool is_text = at.type == ColumnType::kChar || at.length_bytes != 0;

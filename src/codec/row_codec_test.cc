@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The laws of rows, on random tables and rows.
+#include "codec/row_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codec/testing.h"
+
+namespace cairn::codec {
+namespace {
+
+using testing::LayoutBuilder;
+using testing::Randomly;
+using testing::SmallCollation;
+using testing::TestRecord;
+
+constexpr uint64_t kTables = 500;
+
+struct Table {
+  explicit Table(uint64_t seed, size_t column_count_max = 12)
+      : random(seed),
+        layout(random.Layout(1 + random.Below(column_count_max))),
+        parts(random.Parts(layout, 4, true)),
+        primary(IndexCodec::Primary(layout, IndexId(9), parts)),
+        codec(layout, primary, static_cast<uint32_t>(1 + random.Below(1000))) {}
+
+  std::string KeyOf(const TestRecord& record) const {
+    ByteBuffer key;
+    primary.EncodePrimaryKey(record.data(), 7, &key);
+    return key.ToString();
+  }
+  std::string RowOf(const TestRecord& record) const {
+    ByteBuffer row;
+    codec.Encode(record.data(), &row);
+    return row.ToString();
+  }
+  ColumnSet SomeColumns() {
+    ColumnSet columns(layout.columns.size());
+    for (size_t column = 0; column < layout.columns.size(); ++column) {
+      if (random.OneIn(2)) columns.Add(column);
+    }
+    return columns;
+  }
+
+  Randomly random;
+  RecordLayout layout;
+  std::vector<KeyPart> parts;
+  IndexCodec primary;
+  RowCodec codec;
+};
+
+TEST(RowCodec, WantedColumnsComeBackAndOthersAreNotTouched) {
+  for (uint64_t seed = 0; seed < kTables; ++seed) {
+    Table table(seed);
+    for (unsigned round = 0; round < 20; ++round) {
+      TestRecord record(table.layout);
+      table.random.Fill(table.layout, &record);
+      const std::string key = table.KeyOf(record), row = table.RowOf(record);
+      ColumnSet wanted = table.SomeColumns();
+      TestRecord before(table.layout);
+      table.random.Fill(table.layout, &before);
+      TestRecord back = before;
+      const Status status = table.codec.Decode(table.codec.Plan(wanted), key, row, back.data());
+      ASSERT_TRUE(status.ok()) << status.ToString();
+      for (size_t column = 0; column < table.layout.columns.size(); ++column) {
+        const bool given = wanted.Has(column) && table.layout.columns[column].stored;
+        ASSERT_TRUE(back.SameAs(given ? record : before, column)) << "seed " << seed << " column " << column;
+      }
+    }
+  }
+}
+
+TEST(RowCodec, NullColumnsGetTheDefaultRecordsBytes) {
+  LayoutBuilder builder;
+  builder.Add(ColumnType::kInteger, 4, true).Add(ColumnType::kVarchar, 10, true);
+  RecordLayout layout = builder.layout();
+  layout.default_record.assign(layout.record_bytes, 'd');
+  const IndexCodec primary = IndexCodec::Primary(layout, IndexId(1), {});
+  const RowCodec codec(layout, primary, 1);
+  TestRecord record(layout), back(layout);
+  record.SetNull(0);
+  record.SetNull(1);
+  ByteBuffer key, row;
+  primary.EncodePrimaryKey(record.data(), 1, &key);
+  codec.Encode(record.data(), &row);
+  ASSERT_TRUE(codec.Decode(codec.Plan(ColumnSet::All(2)), key.view(), row.view(), back.data()).ok());
+  EXPECT_TRUE(back.IsNull(0) && back.IsNull(1));
+  for (const ColumnLayout& column : layout.columns) {
+    EXPECT_EQ(AsBytes(back.data() + column.offset, column.pack_length), std::string(column.pack_length, 'd'));
+  }
+}
+
+TEST(RowCodec, BlobsPointIntoTheRow) {
+  LayoutBuilder builder;
+  builder.Add(ColumnType::kBlob, 1000, false);
+  const RecordLayout& layout = builder.layout();
+  const IndexCodec primary = IndexCodec::Primary(layout, IndexId(1), {});
+  const RowCodec codec(layout, primary, 1);
+  TestRecord record(layout), back(layout);
+  record.Set(0, std::string(900, 'b'));
+  ByteBuffer key, row;
+  primary.EncodePrimaryKey(record.data(), 1, &key);
+  codec.Encode(record.data(), &row);
+  ASSERT_TRUE(codec.Decode(codec.Plan(ColumnSet::All(1)), key.view(), row.view(), back.data()).ok());
+  const uint8_t* data;
+  std::memcpy(&data, back.data() + layout.columns[0].offset + 2, sizeof data);
+  EXPECT_EQ(data, row.data() + row.size() - 900);
+}
+
+TEST(RowCodec, AnotherSchemaVersionIsCorruption) {
+  Table table(3);
+  TestRecord record(table.layout);
+  const RowCodec later(table.layout, table.primary, table.codec.schema_version() + 1);
+  const Status status = later.Decode(later.Plan(ColumnSet::All(table.layout.columns.size())), table.KeyOf(record),
+                                     table.RowOf(record), record.data());
+  EXPECT_TRUE(status.Is(Status::Code::kCorruption));
+  EXPECT_NE(status.message().find("row of index 9"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("another schema version"), std::string::npos) << status.message();
+}
+
+// Exact-size copies, so that a sanitizer sees any step outside.
+Status DecodeCopy(const Table& table, const ColumnSet& wanted, ByteView key, ByteView row) {
+  const std::unique_ptr<char[]> key_copy(new char[key.size()]), row_copy(new char[row.size()]);
+  std::copy(key.begin(), key.end(), key_copy.get());
+  std::copy(row.begin(), row.end(), row_copy.get());
+  TestRecord back(table.layout);
+  return table.codec.Decode(table.codec.Plan(wanted), ByteView(key_copy.get(), key.size()),
+                            ByteView(row_copy.get(), row.size()), back.data());
+}
+
+TEST(RowCodec, EveryTruncationIsCorruption) {
+  for (uint64_t seed = 0; seed < kTables / 4; ++seed) {
+    Table table(seed);
+    TestRecord record(table.layout);
+    table.random.Fill(table.layout, &record);
+    const std::string key = table.KeyOf(record), row = table.RowOf(record);
+    const ColumnSet all = ColumnSet::All(table.layout.columns.size());
+    for (size_t size = 0; size < row.size(); ++size) {
+      ASSERT_TRUE(DecodeCopy(table, all, key, row.substr(0, size)).Is(Status::Code::kCorruption)) << seed << " " << size;
+      const Status some = DecodeCopy(table, table.SomeColumns(), key, row.substr(0, size));
+      ASSERT_TRUE(some.ok() || some.Is(Status::Code::kCorruption));
+    }
+    for (size_t size = 0; size < key.size(); ++size) {
+      const Status status = DecodeCopy(table, all, key.substr(0, size), row);
+      ASSERT_TRUE(status.ok() || status.Is(Status::Code::kCorruption));
+    }
+  }
+}
+
+TEST(RowCodec, FlippedBitsAreCorruptionOrACleanAnswer) {
+  for (uint64_t seed = 0; seed < kTables / 4; ++seed) {
+    Table table(seed);
+    TestRecord record(table.layout);
+    table.random.Fill(table.layout, &record);
+    const std::string key = table.KeyOf(record), row = table.RowOf(record);
+    for (unsigned flip = 0; flip < 200; ++flip) {
+      std::string damaged_key = key, damaged_row = row;
+      std::string& damaged = table.random.OneIn(4) ? damaged_key : damaged_row;
+      damaged[table.random.Below(damaged.size())] ^= static_cast<char>(1 << table.random.Below(8));
+      const Status status = DecodeCopy(table, table.SomeColumns(), damaged_key, damaged_row);
+      ASSERT_TRUE(status.ok() || status.Is(Status::Code::kCorruption));
+    }
+  }
+}
+
+TEST(RowCodec, ManyColumnsUseSeveralBitmapBytes) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Table table(seed, 100);
+    TestRecord record(table.layout), back(table.layout);
+    table.random.Fill(table.layout, &record);
+    const DecodePlan plan = table.codec.Plan(ColumnSet::All(table.layout.columns.size()));
+    const std::string key = table.KeyOf(record), row = table.RowOf(record);
+    ASSERT_TRUE(table.codec.Decode(plan, key, row, back.data()).ok());
+    for (size_t column = 0; column < table.layout.columns.size(); ++column) {
+      ASSERT_TRUE(!table.layout.columns[column].stored || back.SameAs(record, column)) << seed << " " << column;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn::codec
