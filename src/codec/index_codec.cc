@@ -229,16 +229,19 @@ Status IndexCodec::PrimaryKeyOf(ByteView key, ByteView value, ByteBuffer* primar
     primary_key->Append(key);
     return Status::Ok();
   }
-  ByteView parts[kEntryPartsMax];
+  struct Span {
+    const char* begin;
+    size_t size;
+  } parts[kEntryPartsMax];
   for (unsigned part = 0; part < parts_.size(); ++part) {
     if (!walk.Next()) return Corrupt("a part is malformed or cut short", key, value);
-    parts[part] = walk.current;
+    parts[part] = {walk.current.data(), walk.current.size()};
   }
   if (!walk.key_rest.empty()) return Corrupt("the key is too long", key, value);
   primary_key->AppendBe32(primary_id_.value);
   for (const PrimarySource& source : primary_sources_) {
     const size_t start = primary_key->size();
-    primary_key->Append(parts[source.entry_part]);
+    primary_key->Append(parts[source.entry_part].begin, parts[source.entry_part].size);
     if (!source.inverted) continue;
     for (size_t byte = start; byte < primary_key->size(); ++byte) primary_key->data()[byte] ^= 0xff;
   }

@@ -12,14 +12,26 @@
 
 namespace cairn::codec {
 
-// Big-endian with the sign bit flipped when signed. `from` and `to` do not overlap.
+// Reverses 1 to 8 bytes. `from` and `to` do not overlap.
+inline void ReverseBytes(const uint8_t* from, unsigned bytes, uint8_t* to) {
+  switch (bytes) {
+    case 8: StoreBe64(to, LoadLe64(from)); return;
+    case 4: StoreBe32(to, LoadLe32(from)); return;
+    case 2: StoreBe16(to, LoadLe16(from)); return;
+    default:
+      for (unsigned byte = 0; byte < bytes; ++byte) to[byte] = from[bytes - 1 - byte];
+      return;
+  }
+}
+
+// Big-endian with the sign bit flipped when signed.
 inline void IntegerToKey(const uint8_t* from, unsigned bytes, bool is_signed, uint8_t* to) {
-  for (unsigned byte = 0; byte < bytes; ++byte) to[byte] = from[bytes - 1 - byte];
+  ReverseBytes(from, bytes, to);
   if (is_signed) to[0] ^= 0x80;
 }
 
 inline void IntegerFromKey(const uint8_t* from, unsigned bytes, bool is_signed, uint8_t* to) {
-  for (unsigned byte = 0; byte < bytes; ++byte) to[byte] = from[bytes - 1 - byte];
+  ReverseBytes(from, bytes, to);
   if (is_signed) to[bytes - 1] ^= 0x80;
 }
 
