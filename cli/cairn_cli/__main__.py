@@ -20,7 +20,11 @@ def main(argv: list[str]) -> int:
     for name in SUBCOMMANDS:
         module = modules[name] = importlib.import_module(f"cairn_cli.{name}")
         module.add_arguments(choices.add_parser(name, help=module.HELP, description=module.HELP))
-    arguments = parser.parse_args(argv)
+    # argparse would take a client's first option for its own.
+    passed_on = argv[1:] if argv[:1] == ["sql"] else None
+    arguments = parser.parse_args(argv[:1] if passed_on is not None else argv)
+    if passed_on is not None:
+        arguments.arguments = passed_on
     try:
         return modules[arguments.command].run(arguments)
     except CairnError as error:
