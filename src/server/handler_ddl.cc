@@ -44,7 +44,8 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
   if (status.ok()) status = LayoutOf(*form, &layout);
   if (status.ok()) {
     catalog::TableDef def = DefinitionOf(*form, layout, TableNameOfPath(name));
-    def.temporary |= create_info->tmp_table();
+    // The share of any table that is being created claims to be of a temporary one.
+    def.temporary = create_info->tmp_table();
     std::shared_ptr<catalog::Table> created;
     status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created);
   }

@@ -161,7 +161,6 @@ catalog::TableDef DefinitionOf(const TABLE& table, const codec::RecordLayout& la
   const TABLE_SHARE& share = *table.s;
   catalog::TableDef def;
   def.name = std::move(name);
-  def.temporary = share.tmp_table != NO_TMP_TABLE;
   def.sequence = share.table_type == TABLE_TYPE_SEQUENCE;
   if (share.tabledef_version.length != 0) {
     def.server_version.assign(reinterpret_cast<const char*>(share.tabledef_version.str),
