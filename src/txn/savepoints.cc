@@ -11,14 +11,7 @@ namespace cairn::txn {
 // Savepoints that were set since the last change are the newest of all, so they are found at the end.
 void Transaction::BeforeChange() {
   assert(is_active() && !prepared_);
-  if (!writes_open_) {
-    if (writes_ == nullptr) {
-      writes_ = manager_.store_.BeginWrite();
-    } else {
-      writes_->Restart();
-    }
-    writes_open_ = true;
-  }
+  if (!writes_open_) OpenWrites();
   if (savepoints_.empty() || savepoints_.back().set) return;
   size_t first = savepoints_.size();
   while (first > 0 && !savepoints_[first - 1].set) --first;

@@ -93,6 +93,15 @@ Status Transaction::CheckUnchangedSinceView(ByteView key) {
   return Status::Of(Status::Code::kSnapshotConflict);
 }
 
+void Transaction::OpenWrites() {
+  if (writes_ == nullptr) {
+    writes_ = manager_.store_.BeginWrite();
+  } else {
+    writes_->Restart();
+  }
+  writes_open_ = true;
+}
+
 Status Transaction::AfterChange(store::Family family, ByteView key, Status status) {
   write_count_.store(write_count() + 1, std::memory_order_relaxed);
   if (family == store::Family::kData) {
@@ -165,6 +174,7 @@ Status Transaction::MergeTableCounters() {
   ByteBuffer key;
   for (const TableChange& change : tables_) {
     if (change.counters.IsZero()) continue;
+    if (!writes_open_) OpenWrites();  // all else was rolled back
     key.Clear();
     manager_.hooks_.counter_key(change.table, &key);
     CAIRN_RETURN_IF_ERROR(writes_->MergeCounters(key.view(), change.counters));

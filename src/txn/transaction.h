@@ -145,6 +145,7 @@ class Transaction final : public LockOwner {
 
   // Makes `writes_` ready for a change and sets the savepoints that wait for one.
   void BeforeChange();
+  void OpenWrites();
   Status AfterChange(store::Family family, ByteView key, Status status);
   const store::Snapshot* SnapshotOf(View view) { return view == View::kConsistent ? ReadView() : nullptr; }
   Status CheckUnchangedSinceView(ByteView key);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Savepoints and statements against a model that copies everything.
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "txn/txn_testing.h"
+
+namespace cairn::txn {
+namespace {
+
+using store::Durability;
+using store::Family;
+
+class SavepointsTest : public ::testing::Test, public TxnFixture {
+ protected:
+  void SetUp() override { OpenAll(); }
+};
+
+TEST_F(SavepointsTest, TheyNestAndTheOneRolledBackToRemains) {
+  auto txn = Begin();
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  const SavepointId first = txn->SetSavepoint();
+  ASSERT_TRUE(Write(*txn, "b", "1").ok());
+  const SavepointId second = txn->SetSavepoint();
+  ASSERT_TRUE(Write(*txn, "c", "1").ok());
+  ASSERT_TRUE(txn->RollbackToSavepoint(second).ok());
+  EXPECT_EQ(Scan(*txn), "a=1 b=1");
+  ASSERT_TRUE(Write(*txn, "d", "1").ok());
+  ASSERT_TRUE(txn->RollbackToSavepoint(first).ok());
+  EXPECT_EQ(Scan(*txn), "a=1");
+  EXPECT_TRUE(txn->RollbackToSavepoint(second).Is(Status::Code::kNotFound));
+  ASSERT_TRUE(Write(*txn, "e", "1").ok());
+  ASSERT_TRUE(txn->RollbackToSavepoint(first).ok());
+  ASSERT_TRUE(Write(*txn, "f", "1").ok());
+  ASSERT_TRUE(txn->ReleaseSavepoint(first).ok());
+  EXPECT_TRUE(txn->RollbackToSavepoint(first).Is(Status::Code::kNotFound));
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+  auto reader = Begin();
+  EXPECT_EQ(Scan(*reader), "a=1 f=1");
+}
+
+TEST_F(SavepointsTest, LocksStayWhenWritesAreUndone) {
+  auto txn = Begin();
+  const SavepointId start = txn->SetSavepoint();
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  ASSERT_TRUE(txn->RollbackToSavepoint(start).ok());
+  EXPECT_FALSE(txn->HasWrites());
+  auto other = Begin();
+  EXPECT_TRUE(Write(*other, "a", "2").Is(Status::Code::kLockBusy));
+}
+
+TEST_F(SavepointsTest, AFailedFirstStatementLeavesNothing) {
+  auto txn = Begin();
+  txn->StartStatement();
+  ASSERT_TRUE(txn->Put(Family::kData, K("a"), "1").ok());
+  txn->StartStatement();  // of a second table of the same statement
+  ASSERT_TRUE(txn->Put(Family::kData, K("a", 2), "1").ok());
+  ASSERT_TRUE(txn->RollbackStatement().ok());
+  ASSERT_TRUE(txn->RollbackStatement().ok());
+  EXPECT_FALSE(txn->HasWrites());
+  EXPECT_EQ(Scan(*txn), "");
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+}
+
+TEST_F(SavepointsTest, ASavepointWithinAStatement) {
+  auto txn = Begin();
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  txn->StartStatement();
+  ASSERT_TRUE(txn->Put(Family::kData, K("b"), "1").ok());
+  const SavepointId inner = txn->SetSavepoint();
+  ASSERT_TRUE(txn->Put(Family::kData, K("c"), "1").ok());
+  ASSERT_TRUE(txn->RollbackToSavepoint(inner).ok());
+  ASSERT_TRUE(txn->Put(Family::kData, K("d"), "1").ok());
+  txn->EndStatement();
+  EXPECT_EQ(Scan(*txn), "a=1 b=1 d=1");
+}
+
+// A transaction in which everything is a plain copy.
+struct Model {
+  using Rows = std::map<std::string, std::string>;
+  Rows rows;
+  std::vector<std::pair<SavepointId, Rows>> savepoints;
+  SavepointId statement = 0;
+  Rows statement_rows;
+
+  std::string Text() const {
+    std::string text;
+    for (const auto& [name, value] : rows) {
+      if (!text.empty()) text += ' ';
+      text += name + "=" + value;
+    }
+    return text;
+  }
+};
+
+class SavepointsModelTest : public SavepointsTest {
+ protected:
+  // Takes one random step in both.
+  void Step(Transaction& txn, Model& model, std::mt19937& random) {
+    const std::string name(1, static_cast<char>('a' + random() % 8));
+    const std::string value = std::to_string(random() % 1000);
+    const size_t count = model.savepoints.size();
+    switch (random() % 10) {
+      case 0:
+        model.savepoints.emplace_back(txn.SetSavepoint(), model.rows);
+        return;
+      case 1:
+        if (count == 0) return;
+        return Undo(txn, model, random() % count);
+      case 2:
+        if (count == 0) return;
+        return Forget(txn, model, random() % count);
+      case 3: {
+        const Model::Rows before = model.rows;
+        txn.StartStatement();
+        Change(txn, model, name, value);
+        Change(txn, model, "z", value);
+        ASSERT_TRUE(txn.RollbackStatement().ok());
+        model.rows = before;
+        return;
+      }
+      default:
+        txn.StartStatement();
+        if (random() % 8 != 0) Change(txn, model, name, random() % 4 == 0 ? "" : value);
+        txn.EndStatement();
+    }
+  }
+
+  static void Change(Transaction& txn, Model& model, const std::string& name, const std::string& value) {
+    if (value.empty()) {
+      ASSERT_TRUE(txn.Delete(Family::kData, K(name)).ok());
+      model.rows.erase(name);
+    } else {
+      ASSERT_TRUE(txn.Put(Family::kData, K(name), value).ok());
+      model.rows[name] = value;
+    }
+    txn.AddTableCounters(TableId(1), {1, 0});
+  }
+
+  static void Undo(Transaction& txn, Model& model, size_t at) {
+    ASSERT_TRUE(txn.RollbackToSavepoint(model.savepoints[at].first).ok());
+    model.rows = model.savepoints[at].second;
+    model.savepoints.resize(at + 1);
+  }
+
+  static void Forget(Transaction& txn, Model& model, size_t at) {
+    ASSERT_TRUE(txn.ReleaseSavepoint(model.savepoints[at].first).ok());
+    model.savepoints.resize(at);
+  }
+};
+
+TEST_F(SavepointsModelTest, RandomHistoriesAgree) {
+  auto txn = manager->NewTransaction();
+  Model::Rows committed;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    Model model;
+    model.rows = committed;
+    txn->Begin(Isolation::kRepeatableRead);
+    for (int step = 0; step < 40; ++step) {
+      Step(*txn, model, random);
+      ASSERT_FALSE(HasFatalFailure());
+      if (step % 8 != 0) continue;
+      ASSERT_EQ(Scan(*txn), model.Text());
+    }
+    ASSERT_EQ(Scan(*txn), model.Text());
+    if (random() % 4 == 0) {
+      ASSERT_TRUE(txn->Rollback().ok());
+    } else {
+      ASSERT_TRUE(txn->Commit(Durability::kOs).ok());
+      committed = model.rows;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cairn::txn

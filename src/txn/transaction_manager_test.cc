@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Prepared transactions: detaching, crashing, finding them again with their locks.
+#include "txn/transaction_manager.h"
+
+#include <gtest/gtest.h>
+
+#include "txn/txn_testing.h"
+
+namespace cairn::txn {
+namespace {
+
+using Code = Status::Code;
+using store::Durability;
+using store::Family;
+
+class TransactionManagerTest : public ::testing::Test, public TxnFixture {
+ protected:
+  void SetUp() override { OpenAll(); }
+
+  void PrepareOne(const char* name, const char* row) {
+    auto txn = Begin();
+    ASSERT_TRUE(Write(*txn, row, name).ok());
+    txn->AddTableCounters(TableId(1), {1, 0});
+    ASSERT_TRUE(txn->Prepare(name, Durability::kSync).ok());
+    EXPECT_TRUE(txn->is_prepared());
+    manager->Detach(std::move(txn));
+  }
+};
+
+TEST_F(TransactionManagerTest, DetachedOnesKeepTheirLocksAndEndByName) {
+  PrepareOne("x1", "a");
+  PrepareOne("x2", "b");
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"x1", "x2"}));
+  auto other = Begin();
+  EXPECT_TRUE(Write(*other, "a", "-").Is(Code::kLockBusy));
+  ASSERT_TRUE(manager->CommitPrepared("x1", Durability::kSync).ok());
+  EXPECT_TRUE(manager->CommitPrepared("x1", Durability::kSync).Is(Code::kNotFound));
+  ASSERT_TRUE(manager->RollbackPrepared("x2").ok());
+  EXPECT_TRUE(manager->RollbackPrepared("x2").Is(Code::kNotFound));
+  EXPECT_EQ(Scan(*other), "a=x1");
+  EXPECT_EQ(Counters(TableId(1)), (store::TableCounters{1, 0}));
+  EXPECT_EQ(manager->locks().lock_count(), 0u);
+}
+
+TEST_F(TransactionManagerTest, PreparedOnesSurvivePowerLossWithTheirLocks) {
+  Commit("c", "0");
+  PrepareOne("x1", "a");
+  PrepareOne("x2", "b");
+  auto lost = Begin();
+  ASSERT_TRUE(Write(*lost, "c", "1").ok());
+  lost.reset();
+  CrashAll();
+  OpenAll();
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"x1", "x2"}));
+  const auto rows = manager->List();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[0].prepared);
+  auto other = Begin();
+  EXPECT_EQ(Scan(*other), "c=0");
+  EXPECT_TRUE(Write(*other, "a", "-").Is(Code::kLockBusy));
+  EXPECT_TRUE(Write(*other, "b", "-").Is(Code::kLockBusy));
+  EXPECT_TRUE(Write(*other, "c", "2").ok());
+  other.reset();
+  ASSERT_TRUE(manager->CommitPrepared("x2", Durability::kSync).ok());
+  ASSERT_TRUE(manager->RollbackPrepared("x1").ok());
+  CrashAll();
+  OpenAll();
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(manager->ListPrepared().size(), 0u);
+  auto reader = Begin();
+  EXPECT_EQ(Scan(*reader), "b=x2 c=0");
+  EXPECT_EQ(Counters(TableId(1)), (store::TableCounters{1, 0}));
+}
+
+TEST_F(TransactionManagerTest, TheHookSaysWhatToLockForARecoveredChange) {
+  PrepareOne("x1", "a");
+  CrashAll();
+  Open();
+  TransactionHooks hooks;
+  hooks.recovered_lock_keys = [](ByteView key, const std::function<void(ByteView)>& lock) {
+    lock(key);
+    lock(std::string(key) + "!");
+  };
+  manager = std::make_unique<TransactionManager>(*store, PointLocks::Options{}, hooks);
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(manager->locks().lock_count(), 2u);
+  auto other = Begin();
+  EXPECT_TRUE(Write(*other, "a!", "-").Is(Code::kLockBusy));
+}
+
+TEST_F(TransactionManagerTest, AnUnfinishedPreparedOneOutlivesItsManager) {
+  PrepareOne("x1", "a");
+  manager.reset();
+  store.reset();
+  OpenAll();
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"x1"}));
+}
+
+TEST_F(TransactionManagerTest, PreparingNothingWritesNothing) {
+  const uint64_t before = store->LatestSequence();
+  auto txn = Begin();
+  EXPECT_EQ(Scan(*txn), "");
+  ASSERT_TRUE(txn->Prepare("x", Durability::kSync).ok());
+  manager->Detach(std::move(txn));
+  ASSERT_TRUE(manager->CommitPrepared("x", Durability::kSync).ok());
+  EXPECT_EQ(store->LatestSequence(), before);
+}
+
+TEST_F(TransactionManagerTest, TheSameNameTwiceIsRefused) {
+  PrepareOne("x1", "a");
+  auto txn = Begin();
+  ASSERT_TRUE(Write(*txn, "b", "1").ok());
+  EXPECT_TRUE(txn->Prepare("x1", Durability::kSync).Is(Code::kAlreadyExists));
+  EXPECT_TRUE(txn->is_active());
+  EXPECT_FALSE(txn->is_prepared());
+  ASSERT_TRUE(txn->Rollback().ok());
+}
+
+}  // namespace
+}  // namespace cairn::txn

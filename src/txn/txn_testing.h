@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// For tests: transactions over a store in memory, with keys that read well.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/endian.h"
+#include "store/store_testing.h"
+#include "txn/transaction_manager.h"
+
+namespace cairn::txn {
+
+// The key of `name` in index `index`.
+inline std::string K(std::string_view name, uint32_t index = 1) {
+  std::string key(4, '\0');
+  StoreBe32(key.data(), index);
+  return key.append(name);
+}
+
+class TxnFixture : public store::StoreFixture {
+ public:
+  void OpenAll() {
+    Open();
+    TransactionHooks hooks;
+    hooks.counter_key = [](TableId table, ByteBuffer* key) {
+      key->Append(ByteView("counters"));
+      key->AppendBe64(table.value);
+    };
+    hooks.on_commit = [this](TableId table, const store::TableCounters& change) { live[table].Add(change); };
+    manager = std::make_unique<TransactionManager>(*store, PointLocks::Options{}, hooks);
+  }
+  void CrashAll() {
+    manager.reset();
+    Crash();
+  }
+
+  std::unique_ptr<Transaction> Begin(Isolation isolation = Isolation::kRepeatableRead) {
+    auto transaction = manager->NewTransaction();
+    transaction->Begin(isolation);
+    return transaction;
+  }
+
+  // One statement that locks and puts.
+  static Status Write(Transaction& transaction, std::string_view name, std::string_view value,
+                      const LockOptions& options = {.wait = LockWait::kNoWait}) {
+    transaction.StartStatement();
+    CAIRN_RETURN_IF_ERROR(transaction.Lock(K(name), options, nullptr));
+    CAIRN_RETURN_IF_ERROR(transaction.Put(store::Family::kData, K(name), value));
+    transaction.EndStatement();
+    return Status::Ok();
+  }
+
+  static std::string Read(Transaction& transaction, std::string_view name, View view = View::kConsistent) {
+    transaction.StartStatement();
+    store::PinnedValue value;
+    const Status status = transaction.Get(store::Family::kData, K(name), view, &value);
+    transaction.EndStatement();
+    if (status.Is(Status::Code::kNotFound)) return "-";
+    return status.ok() ? std::string(value.view()) : status.ToString();
+  }
+
+  // "a=1 b=2" of one index.
+  static std::string Scan(Transaction& transaction, View view = View::kConsistent, uint32_t index = 1) {
+    transaction.StartStatement();
+    store::Cursor cursor;
+    const std::string lower = K("", index);
+    const std::string upper = K("", index + 1);
+    const Status status =
+        transaction.OpenCursor({.lower_bound = lower, .upper_bound = upper}, view, &cursor);
+    std::string text = status.ok() ? "" : status.ToString();
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+      if (!text.empty()) text += ' ';
+      text.append(cursor.key().substr(4)).append("=").append(cursor.value());
+    }
+    if (!cursor.status().ok()) text += cursor.status().ToString();
+    cursor.Close();
+    transaction.EndStatement();
+    return text;
+  }
+
+  // What one transaction of its own puts and commits.
+  void Commit(std::string_view name, std::string_view value) {
+    auto transaction = Begin();
+    ASSERT_TRUE(Write(*transaction, name, value).ok());
+    ASSERT_TRUE(transaction->Commit(store::Durability::kSync).ok());
+  }
+
+  store::TableCounters Counters(TableId table) {
+    ByteBuffer key;
+    key.Append(ByteView("counters"));
+    key.AppendBe64(table.value);
+    store::TableCounters counters;
+    const std::string bytes = Get(key.view(), nullptr, store::Family::kDictionary);
+    if (bytes == "-") return counters;
+    EXPECT_TRUE(store::DecodeTableCounters(bytes, &counters).ok());
+    return counters;
+  }
+
+  std::map<TableId, store::TableCounters> live;
+  std::unique_ptr<TransactionManager> manager;
+};
+
+}  // namespace cairn::txn
