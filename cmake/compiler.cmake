@@ -9,8 +9,11 @@ endif()
 
 find_program(CAIRN_CCACHE ccache)
 if(CAIRN_CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER "${CAIRN_CCACHE}")
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CAIRN_CCACHE}")
+  # One checkout's results serve another: paths below the checkout do not count.
+  set(cairn_launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}"
+    CCACHE_NOHASHDIR=1 "${CAIRN_CCACHE}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${cairn_launcher}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${cairn_launcher}")
 endif()
 
 set(CMAKE_CXX_STANDARD 20)
@@ -25,7 +28,7 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
 
 add_library(cairn_flags INTERFACE)
 target_compile_options(cairn_flags INTERFACE
-  -march=x86-64-v2 -mpclmul -fno-omit-frame-pointer -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
+  -march=x86-64-v2 -mpclmul -fno-omit-frame-pointer
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>
   # GCC 12's flow warnings are wrong too often under optimisation to stop a build; its
   # `restrict` one fires on plain string concatenation.
