@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the store's calls cost with everything in memory.
+#include "store/store.h"
+
+#include <random>
+
+#include <benchmark/benchmark.h>
+
+#include "base/endian.h"
+#include "store/environment.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr uint64_t kRowCount = 200'000;
+constexpr size_t kKeySize = 12;
+
+struct Key {
+  explicit Key(uint64_t number, uint32_t index = 1) {
+    StoreBe32(bytes, index);
+    StoreBe64(bytes + 4, number);
+  }
+  ByteView view() const { return AsBytes(bytes, sizeof bytes); }
+  char bytes[kKeySize];
+};
+
+// 200 000 compacted rows of 200 bytes.
+Store& Filled() {
+  static auto environment = NewMemoryEnvironment();
+  static std::unique_ptr<Store> store = [] {
+    std::unique_ptr<Store> opened;
+    StoreOptions options;
+    options.directory = "/bench";
+    options.memory_bytes = uint64_t{512} << 20;
+    options.environment = environment.get();
+    if (!Store::Open(options, &opened).ok()) std::abort();
+    std::mt19937_64 random(1);
+    Batch batch(*opened);
+    std::string value(200, '\0');
+    for (uint64_t row = 0; row < kRowCount; ++row) {
+      for (char& c : value) c = static_cast<char>(random() % 16);
+      batch.Put(Family::kData, Key(row).view(), value);
+    }
+    if (!opened->Write(batch, Durability::kOs).ok()) std::abort();
+    if (!opened->FlushMemtables().ok() || !opened->CompactRange(Family::kData, {}, {}).ok()) std::abort();
+    return opened;
+  }();
+  return *store;
+}
+
+void CursorNext(benchmark::State& state) {
+  Cursor cursor;
+  const Key lower(0), upper(0, 2);
+  if (!Filled().OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor).ok()) {
+    std::abort();
+  }
+  cursor.SeekToFirst();
+  uint64_t bytes = 0;
+  for (auto _ : state) {
+    bytes += cursor.key().size() + cursor.value().size();
+    cursor.Next();
+    if (!cursor.Valid()) cursor.SeekToFirst();
+  }
+  benchmark::DoNotOptimize(bytes);
+}
+BENCHMARK(CursorNext);
+
+void CursorPrev(benchmark::State& state) {
+  Cursor cursor;
+  const Key lower(0), upper(0, 2);
+  (void)Filled().OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
+  cursor.SeekToLast();
+  for (auto _ : state) {
+    cursor.Prev();
+    if (!cursor.Valid()) cursor.SeekToLast();
+  }
+}
+BENCHMARK(CursorPrev);
+
+// The same rows through a transaction that wrote one of them.
+void OverlayNext(benchmark::State& state) {
+  auto txn = Filled().BeginWrite();
+  (void)txn->Put(Family::kData, Key(77).view(), "own");
+  Cursor cursor;
+  const Key lower(0), upper(0, 2);
+  (void)txn->OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
+  cursor.SeekToFirst();
+  for (auto _ : state) {
+    cursor.Next();
+    if (!cursor.Valid()) cursor.SeekToFirst();
+  }
+}
+BENCHMARK(OverlayNext);
+
+void CursorSeek(benchmark::State& state) {
+  std::mt19937_64 random(2);
+  Cursor cursor;
+  const Key lower(0), upper(0, 2);
+  (void)Filled().OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
+  for (auto _ : state) cursor.Seek(Key(random() % kRowCount).view());
+}
+BENCHMARK(CursorSeek);
+
+void CursorOpenAndSeek(benchmark::State& state) {
+  std::mt19937_64 random(3);
+  Cursor cursor;
+  for (auto _ : state) {
+    const uint64_t row = random() % kRowCount;
+    const Key lower(row), upper(row + 10);
+    (void)Filled().OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
+    cursor.SeekToFirst();
+  }
+}
+BENCHMARK(CursorOpenAndSeek);
+
+void Get(benchmark::State& state) {
+  std::mt19937_64 random(4);
+  PinnedValue value;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Filled().Get(Family::kData, Key(random() % kRowCount).view(), nullptr, &value));
+  }
+}
+BENCHMARK(Get);
+
+void GetOfAMissingKey(benchmark::State& state) {
+  std::mt19937_64 random(5);
+  PinnedValue value;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Filled().Get(Family::kData, Key(kRowCount + random() % kRowCount).view(), nullptr, &value));
+  }
+}
+BENCHMARK(GetOfAMissingKey);
+
+void TakeSnapshot(benchmark::State& state) {
+  for (auto _ : state) {
+    Snapshot snapshot = Filled().TakeSnapshot();
+    benchmark::DoNotOptimize(snapshot.taken());
+  }
+}
+BENCHMARK(TakeSnapshot);
+
+// One transaction of three changes, committed to the operating system.
+void SmallCommit(benchmark::State& state) {
+  std::mt19937_64 random(6);
+  auto txn = Filled().BeginWrite();
+  const std::string value(200, 'v');
+  for (auto _ : state) {
+    for (uint32_t index = 3; index < 6; ++index) {
+      (void)txn->Put(Family::kData, Key(random() % kRowCount, index).view(), value);
+    }
+    (void)txn->Commit(Durability::kOs);
+    txn->Restart();
+  }
+}
+BENCHMARK(SmallCommit);
+
+}  // namespace
+}  // namespace cairn::store
