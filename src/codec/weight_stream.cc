@@ -6,6 +6,9 @@
 
 #include <cassert>
 #include <cstring>
+#include <type_traits>
+
+#include "base/endian.h"
 
 namespace cairn::codec {
 namespace {
@@ -22,51 +25,52 @@ constexpr uint8_t kZeroMore = 0xff;
 
 constexpr uint8_t kZeroUnit[4] = {0, 0, 0, 0};
 
+// A unit as a number, so that units compare in registers.
 template <unsigned kUnit>
-bool IsUnit(const uint8_t* at, const uint8_t* special) {
-  return std::memcmp(at, special, kUnit) == 0;
+uint32_t LoadUnit(const uint8_t* at) {
+  if constexpr (kUnit == 1) return at[0];
+  if constexpr (kUnit == 2) return LoadBe16(at);
+  if constexpr (kUnit == 3) return uint32_t{at[0]} << 16 | LoadBe16(at + 1);
+  if constexpr (kUnit == 4) return LoadBe32(at);
 }
 
-// `special` with the part's inversion applied, so that scans compare raw bytes.
-struct MaskedUnit {
-  uint8_t bytes[4];
-  MaskedUnit(const uint8_t* special, unsigned unit_bytes, uint8_t mask) {
-    for (unsigned byte = 0; byte < unit_bytes; ++byte) bytes[byte] = special[byte] ^ mask;
-  }
-};
+template <unsigned kUnit>
+constexpr uint32_t kUnitMask = static_cast<uint32_t>((uint64_t{1} << (8 * kUnit)) - 1);
 
 template <unsigned kUnit>
-size_t CountUnits(const uint8_t* from, const uint8_t* end, const uint8_t* special) {
+size_t CountUnits(const uint8_t* from, const uint8_t* end, uint32_t special) {
   size_t count = 0;
-  for (; from != end; from += kUnit) count += IsUnit<kUnit>(from, special) ? 1 : 0;
+  for (; from != end; from += kUnit) count += LoadUnit<kUnit>(from) == special ? 1 : 0;
   return count;
 }
 
 // Moves the units of [start, start + size) apart, from the back, so that each special one gets
 // its follow byte. `padded` chooses which.
 template <unsigned kUnit>
-void SpreadUnits(uint8_t* start, size_t size, size_t special_count, const uint8_t* special, bool padded) {
+void SpreadUnits(uint8_t* start, size_t size, size_t special_count, uint32_t special, bool padded) {
   uint8_t* from = start + size;
   uint8_t* to = from + special_count;
   uint8_t follow = kZeroMore;
   while (to != from) {
     from -= kUnit;
-    if (IsUnit<kUnit>(from, special)) {
+    const uint32_t unit = LoadUnit<kUnit>(from);
+    if (unit == special) {
       *--to = follow;
     } else if (padded) {
-      follow = std::memcmp(from, special, kUnit) < 0 ? kClassLess : kClassGreater;
+      follow = unit < special ? kClassLess : kClassGreater;
     }
     to -= kUnit;
-    std::memmove(to, from, kUnit);
+    for (unsigned byte = 0; byte < kUnit; ++byte) to[byte] = static_cast<uint8_t>(unit >> (8 * (kUnit - 1 - byte)));
   }
 }
 
 template <unsigned kUnit>
-void Finish(size_t start, const uint8_t* special, bool padded, ByteBuffer* out) {
+void Finish(size_t start, const uint8_t* special_unit, bool padded, ByteBuffer* out) {
   assert((out->size() - start) % kUnit == 0);
+  const uint32_t special = LoadUnit<kUnit>(special_unit);
   if (padded) {
     size_t end = out->size();
-    while (end > start && IsUnit<kUnit>(out->data() + end - kUnit, special)) end -= kUnit;
+    while (end > start && LoadUnit<kUnit>(out->data() + end - kUnit) == special) end -= kUnit;
     out->Truncate(end);
   }
   const size_t size = out->size() - start;
@@ -76,7 +80,7 @@ void Finish(size_t start, const uint8_t* special, bool padded, ByteBuffer* out) 
     SpreadUnits<kUnit>(out->data() + start, size, special_count, special, padded);
   }
   uint8_t* end = out->Extend(kUnit + 1);
-  std::memcpy(end, special, kUnit);
+  std::memcpy(end, special_unit, kUnit);
   end[kUnit] = padded ? kClassEnd : kZeroEnd;
 }
 
@@ -84,12 +88,12 @@ void Finish(size_t start, const uint8_t* special, bool padded, ByteBuffer* out) 
 // encoded size, 0 when malformed. `take` gets each unit and may return false to stop with 0.
 template <unsigned kUnit, typename Take>
 size_t Walk(ByteView bytes, const uint8_t* special, bool padded, uint8_t mask, Take take) {
-  const MaskedUnit masked(special, kUnit, mask);
+  const uint32_t masked = LoadUnit<kUnit>(special) ^ (mask == 0 ? 0 : kUnitMask<kUnit>);
   const uint8_t* const begin = reinterpret_cast<const uint8_t*>(bytes.data());
   const uint8_t* const end = begin + bytes.size();
   const uint8_t* at = begin;
   while (static_cast<size_t>(end - at) >= kUnit) {
-    if (!IsUnit<kUnit>(at, masked.bytes)) {
+    if (LoadUnit<kUnit>(at) != masked) {
       if (!take(at)) return 0;
       at += kUnit;
       continue;

@@ -6,10 +6,13 @@
 #include <my_global.h>
 
 #include <m_ctype.h>
+#include <my_bit.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -70,6 +73,9 @@ class ServerCollation : public Collation {
   }
 
  protected:
+  // The server's number, from 0, of a level of ours.
+  unsigned level_number(unsigned level) const { return my_bit_log2_uint32(level_flags_[level]); }
+
   CHARSET_INFO* const charset_;
 
  private:
@@ -84,6 +90,68 @@ class TableCollation final : public ServerCollation {
     uint8_t* to = out->Extend(text.size());
     for (const char byte : text) *to++ = charset_->sort_order[static_cast<uchar>(byte)];
   }
+};
+
+// Whether an ASCII character weighs the same whatever ASCII characters stand around it. Not so
+// where a tailoring makes one letter of several ("ch").
+bool AsciiStandsAlone(CHARSET_INFO* charset, unsigned level_number) {
+  if ((charset->state & MY_CS_UNICODE) == 0 || charset->mbminlen != 1) return false;
+  if (charset->uca == nullptr) return true;
+  const MY_CONTRACTIONS& contractions = charset->uca->level[level_number].contractions;
+  for (size_t item = 0; item < contractions.nitems; ++item) {
+    const auto& characters = contractions.item[item].ch;
+    for (size_t at = 1; at < std::size(characters); ++at) {
+      if (characters[at] > 0 && characters[at] < 0x80) return false;
+    }
+  }
+  return true;
+}
+
+// UTF-8 with units of two bytes: takes the weights of ASCII from a table, for strnxfrm() needs
+// several times as long. From the character before the first other one on (an "l" with a middle
+// dot behind it is one letter) the server does it.
+class AsciiTableCollation final : public ServerCollation {
+ public:
+  AsciiTableCollation(CHARSET_INFO* charset, const Shape& shape) : ServerCollation(charset, shape) {
+    for (unsigned level = 0; level < shape.level_count; ++level) {
+      const bool usable = AsciiStandsAlone(charset, level_number(level));
+      for (size_t character = 0; character < kAsciiCount; ++character) {
+        const char byte = static_cast<char>(character);
+        ByteBuffer weight;
+        ServerCollation::AppendWeights(ByteView(&byte, 1), level, &weight);
+        Weight& entry = table_[level][character];
+        entry.bytes = usable && weight.size() <= sizeof entry.unit ? static_cast<uint8_t>(weight.size()) : kNoEntry;
+        if (entry.bytes == sizeof entry.unit) std::memcpy(entry.unit, weight.data(), sizeof entry.unit);
+      }
+    }
+  }
+
+  void AppendWeights(ByteView text, unsigned level, ByteBuffer* out) const override {
+    const std::array<Weight, kAsciiCount>& table = table_[level];
+    const size_t start = out->size();
+    uint8_t* const begin = out->Extend(text.size() * sizeof(Weight::unit));
+    uint8_t* to = begin;
+    size_t at = 0;
+    for (; at < text.size(); ++at) {
+      const uint8_t byte = static_cast<uint8_t>(text[at]);
+      if (byte >= kAsciiCount || table[byte].bytes == kNoEntry) break;
+      // Without a branch: a character without weight is written over.
+      std::memcpy(to, table[byte].unit, sizeof(Weight::unit));
+      to += table[byte].bytes;
+    }
+    if (at < text.size() && at > 0) to -= table[static_cast<uint8_t>(text[--at])].bytes;
+    out->Truncate(start + static_cast<size_t>(to - begin));
+    if (at < text.size()) ServerCollation::AppendWeights(text.substr(at), level, out);
+  }
+
+ private:
+  static constexpr size_t kAsciiCount = 0x80;
+  static constexpr uint8_t kNoEntry = 0xff;
+  struct Weight {
+    uint8_t unit[2] = {0, 0};
+    uint8_t bytes = kNoEntry;  // 0: the character has no weight
+  };
+  std::array<std::array<Weight, kAsciiCount>, kLevelsMax> table_;
 };
 
 // big5_chinese_ci compares two-byte characters by their codes, but its strnxfrm() sorts them by
@@ -183,6 +251,9 @@ std::unique_ptr<const Collation> MakeCollation(CHARSET_INFO* charset) {
   if (name == "big5") return std::make_unique<Big5Collation>(charset, shape);
   if (name == "tis620" && shape.pad_rule == PadRule::kNoPad) {
     return std::make_unique<ThaiNoPadCollation>(charset, shape);
+  }
+  if (shape.unit_bytes == 2 && (charset->state & MY_CS_UNICODE) != 0) {
+    return std::make_unique<AsciiTableCollation>(charset, shape);
   }
   return std::make_unique<ServerCollation>(charset, shape);
 }
