@@ -3,6 +3,7 @@
 #include "connection.h"
 
 #include <array>
+#include <charconv>
 
 namespace cairn::linkbench {
 namespace {
@@ -87,6 +88,12 @@ void Connection::AppendLiteral(std::string_view bytes, std::string* sql) {
   const size_t written = mysql_real_escape_string(mysql_.get(), sql->data() + start + 1, bytes.data(), bytes.size());
   sql->resize(start + 1 + written);
   sql->push_back('\'');
+}
+
+uint64_t ParseNumber(std::string_view column) {
+  uint64_t number = 0;
+  std::from_chars(column.data(), column.data() + column.size(), number);
+  return number;
 }
 
 }  // namespace cairn::linkbench

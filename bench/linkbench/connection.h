@@ -86,4 +86,7 @@ class Connection {
   std::unique_ptr<MYSQL, Closer> mysql_;
 };
 
+// The value of an integer column; 0 for NULL.
+uint64_t ParseNumber(std::string_view column);
+
 }  // namespace cairn::linkbench

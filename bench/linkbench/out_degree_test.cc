@@ -10,8 +10,9 @@ namespace cairn::linkbench {
 namespace {
 
 TEST(OutDegree, HasThePublishedQuantiles) {
-  const std::pair<double, uint64_t> quantiles[] = {{50, 1},     {75, 1},       {90, 3},         {95, 5},         {99, 15},
-                                                   {99.9, 264}, {99.99, 6051}, {99.999, 24000}, {99.9999, 64914}};
+  const std::pair<double, uint64_t> quantiles[] = {
+      {50, 1},     {75, 1},       {90, 3},         {95, 5}, {99, 15},
+      {99.9, 264}, {99.99, 6051}, {99.999, 24000}, {99.9999, 64914}};
   for (const auto& [percent, links] : quantiles) {
     // A hair inside the quantile, because 1 - percent / 100 is not exact.
     EXPECT_EQ(OutDegree::Quantile(1 - percent / 100 + 1e-12), links) << percent;

@@ -66,7 +66,9 @@ TEST(PayloadGenerator, MakesTheWantedShareOfChunksFresh) {
   std::sort(prefixes.begin(), prefixes.end());
   uint64_t unique = 0;
   for (size_t i = 0; i < prefixes.size(); ++i) {
-    unique += (i == 0 || prefixes[i] != prefixes[i - 1]) && (i + 1 == prefixes.size() || prefixes[i] != prefixes[i + 1]);
+    const bool differs_before = i == 0 || prefixes[i] != prefixes[i - 1];
+    const bool differs_after = i + 1 == prefixes.size() || prefixes[i] != prefixes[i + 1];
+    unique += differs_before && differs_after;
   }
   EXPECT_NEAR(static_cast<double>(unique) / 50'000, 0.225, 0.01);
 }

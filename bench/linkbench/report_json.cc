@@ -247,6 +247,7 @@ void WriteRange(JsonWriter& json, const RangeReport& range) {
   json.Field("limit_hits", range.limit_hits);
   json.Field("limit_rows_percent", Percent(range.limit_rows, range.all_rows));
   json.Field("history", range.history);
+  json.Field("history_rows_percent", Percent(range.history_rows, range.all_rows));
   json.EndObject();
 }
 

@@ -146,6 +146,7 @@ class Requester {
     facts.all_rows += rows;
     facts.empty += rows == 0;
     facts.history += history;
+    if (history) facts.history_rows += rows;
     if (rows >= LinkStore::kRangeRowsMax) {
       ++facts.limit_hits;
       facts.limit_rows += rows;
@@ -216,6 +217,7 @@ void RequestReport::Merge(const RequestReport& part) {
   range.limit_rows += part.range.limit_rows;
   range.all_rows += part.range.all_rows;
   range.history += part.range.history;
+  range.history_rows += part.range.history_rows;
 }
 
 struct RequestPhase::State {
@@ -261,9 +263,9 @@ RequestPhase::~RequestPhase() = default;
 std::unique_ptr<RequestReport> RequestPhase::Run(const RequestLimits& limits, const char* title) {
   auto report = std::make_unique<RequestReport>();
   const auto start = Clock::now();
-  const auto end = limits.seconds == 0
-                       ? Clock::time_point::max()
-                       : start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limits.seconds));
+  const std::chrono::duration<double> limit(limits.seconds);
+  const auto end = limits.seconds == 0 ? Clock::time_point::max()
+                                       : start + std::chrono::duration_cast<Clock::duration>(limit);
   std::vector<std::function<void()>> tasks;
   const uint64_t threads = state_->requesters.size();
   for (uint64_t i = 0; i < threads; ++i) {

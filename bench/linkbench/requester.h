@@ -45,6 +45,7 @@ struct RangeReport {
   uint64_t limit_rows = 0;  // the rows of those
   uint64_t all_rows = 0;
   uint64_t history = 0;  // requests that went on from a remembered tail
+  uint64_t history_rows = 0;
 };
 
 struct Interval {

@@ -23,7 +23,9 @@ namespace fs = std::filesystem;
 
 double TicksToSeconds(int64_t ticks) { return static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
-double ToSeconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
+double ToSeconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
 
 std::string ProcPath(int pid, const char* file) { return "/proc/" + std::to_string(pid) + "/" + file; }
 

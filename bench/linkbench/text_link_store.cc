@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The ten operations as SQL text.
-#include <charconv>
 #include <chrono>
 
 #include "graph.h"
@@ -11,12 +10,6 @@ namespace cairn::linkbench {
 namespace {
 
 constexpr std::string_view kLinkColumns = "id1, id2, link_type, visibility, data, time, version";
-
-uint64_t ParseNumber(std::string_view text) {
-  uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 SqlText& AppendKey(SqlText& sql, const LinkKey& key) {
   return sql << " WHERE id1 = " << key.id1 << " AND id2 = " << key.id2 << " AND link_type = " << key.type_id;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <utility>
@@ -22,12 +21,6 @@ struct IdRange {
   uint64_t first;
   uint64_t last;  // inclusive
 };
-
-uint64_t ParseNumber(std::string_view text) {
-  uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 // Checks ranges of ids. Thread rule: one thread.
 class Checker {
@@ -94,8 +87,8 @@ class Checker {
   // Rows and sums over one index; equal rows give equal text in any order.
   std::pair<std::string, uint64_t> Aggregate(std::string_view index, const IdRange& range, uint64_t type_id) {
     std::pair<std::string, uint64_t> result;
-    sql_.Clear() << "SELECT COUNT(*), SUM(id2), SUM(visibility), SUM(time), SUM(version), SUM(CRC32(data)) FROM linktable"
-                 << " FORCE INDEX(" << index << ") WHERE link_type = " << type_id << " AND id1 BETWEEN " << range.first
+    sql_.Clear() << "SELECT COUNT(*), SUM(id2), SUM(visibility), SUM(time), SUM(version), SUM(CRC32(data))"
+                 << " FROM linktable FORCE INDEX(" << index << ") WHERE link_type = " << type_id << " AND id1 BETWEEN " << range.first
                  << " AND " << range.last;
     sql_.Query([&](Connection::Row row) {
       result.second = ParseNumber(row[0]);
