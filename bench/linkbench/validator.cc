@@ -88,8 +88,8 @@ class Checker {
   std::pair<std::string, uint64_t> Aggregate(std::string_view index, const IdRange& range, uint64_t type_id) {
     std::pair<std::string, uint64_t> result;
     sql_.Clear() << "SELECT COUNT(*), SUM(id2), SUM(visibility), SUM(time), SUM(version), SUM(CRC32(data))"
-                 << " FROM linktable FORCE INDEX(" << index << ") WHERE link_type = " << type_id << " AND id1 BETWEEN " << range.first
-                 << " AND " << range.last;
+                 << " FROM linktable FORCE INDEX(" << index << ") WHERE link_type = " << type_id
+                 << " AND id1 BETWEEN " << range.first << " AND " << range.last;
     sql_.Query([&](Connection::Row row) {
       result.second = ParseNumber(row[0]);
       for (const std::string_view column : row) result.first.append(result.first.empty() ? "" : "/").append(column);
