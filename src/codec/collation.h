@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "base/endian.h"
 
 namespace cairn::codec {
 
@@ -49,7 +50,7 @@ class Collation {
     // Width of the narrowest and the widest character of the character set.
     uint8_t char_bytes_min = 1;
     uint8_t char_bytes_max = 1;
-    // The space as text (char_bytes_min bytes).
+    // The space as text (char_bytes_min bytes; a single byte is always 0x20).
     uint8_t space_text[4] = {0x20, 0, 0, 0};
     // The weight of a space on each level (unit_bytes bytes). Defined for kNoPad too: CHAR(n)
     // values are padded by the server whatever the collation.
@@ -71,8 +72,16 @@ class Collation {
   // no more. Bytes that are no character count as one each.
   virtual size_t PrefixBytes(ByteView text, size_t char_count) const = 0;
 
-  // `text` without its trailing spaces.
+  // `text` without its trailing spaces. CHAR(n) of a multi-byte character set is mostly spaces, so
+  // they go eight bytes at a time.
   ByteView TrimSpaces(ByteView text) const {
+    if (shape_.char_bytes_min == 1) {
+      constexpr uint64_t kEightSpaces = 0x2020202020202020;
+      size_t size = text.size();
+      while (size >= 8 && LoadLe64(text.data() + size - 8) == kEightSpaces) size -= 8;
+      while (size > 0 && text[size - 1] == ' ') --size;
+      return text.substr(0, size);
+    }
     const size_t width = shape_.char_bytes_min;
     size_t size = text.size();
     while (size >= width && std::memcmp(text.data() + size - width, shape_.space_text, width) == 0) size -= width;
