@@ -50,13 +50,21 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
   new_entry_.key.Clear();
   codec.EncodeTupleFromRecord(record, codec.own_part_count(), &new_entry_.key);
   CAIRN_RETURN_IF_ERROR(LockKey(new_entry_.key.view()));
-  Status status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
-  if (status.Is(Status::Code::kNotFound)) return Status::Ok();
-  CAIRN_RETURN_IF_ERROR(std::move(status));
   duplicate_index_ = index;
-  duplicate_primary_key_.Clear();
-  CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
-  return Status::DuplicateKey();
+  // Who is deleting or changing the row of the entry has locked that row: the outcome decides, so
+  // the entry counts only if it is still there once the row's lock was got.
+  txn::LockOptions row_lock = lock_options_;
+  row_lock.mode = txn::LockMode::kShared;
+  for (bool locked = false;; locked = true) {
+    Status status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
+    if (status.Is(Status::Code::kNotFound)) return Status::Ok();
+    CAIRN_RETURN_IF_ERROR(std::move(status));
+    const std::string before = locked ? duplicate_primary_key_.ToString() : std::string();
+    duplicate_primary_key_.Clear();
+    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
+    if (locked && duplicate_primary_key_.view() == before) return Status::DuplicateKey();
+    CAIRN_RETURN_IF_ERROR(transaction_->Lock(duplicate_primary_key_.view(), row_lock, nullptr));
+  }
 }
 
 Status RowWriter::PutEntry(const Entry& entry) {
