@@ -23,7 +23,7 @@ class Progress:
     def __init__(self, title: str) -> None:
         self._title = title
         self._started_s = time.monotonic()
-        self._printed_s = 0.0
+        self._printed_s = self._started_s if not sys.stdout.isatty() else 0.0
         self._terminal = sys.stdout.isatty()
 
     def update(self, done: int, total: int, detail: str = "") -> None:
@@ -40,8 +40,12 @@ class Progress:
         else:
             say(line)
 
+    def clear(self) -> None:
+        """Makes room on a terminal for another line."""
+        if self._terminal:
+            print("\r\x1b[K", end="", flush=True)
+
     def finish(self, result: str = "done") -> None:
         """Ends the step with its result and how long it took."""
-        if self._terminal:
-            print("\r\x1b[K", end="")
+        self.clear()
         say(f"  {self._title}: {result} ({time.monotonic() - self._started_s:.0f} s)")

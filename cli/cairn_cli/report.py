@@ -20,7 +20,9 @@ class Report:
     failures: list[tuple[str, str]] = field(default_factory=list)
     skips: list[tuple[str, str]] = field(default_factory=list)
     expected_count: int = 0
-    _progress: console.Progress | None = None
+
+    def __post_init__(self) -> None:
+        self._progress = console.Progress(self.group)
 
     def passed(self, name: str, count: int = 1) -> None:
         """Counts passed tests; the name shows on the progress line."""
@@ -30,6 +32,7 @@ class Report:
     def failed(self, name: str, why: str) -> None:
         """Counts a failed test and prints why."""
         self.failures.append((name, why))
+        self._progress.clear()
         console.say(f"  FAILED {self.group}: {name}")
         lines = why.strip().splitlines()
         for line in lines[:_DETAIL_LINES_MAX]:
@@ -63,14 +66,12 @@ class Report:
         return counts(self.passed_count, len(self.failures), len(self.skips))
 
     def _show(self, name: str) -> None:
-        if self._progress is None:
-            self._progress = console.Progress(self.group)
         done = self.passed_count + len(self.failures) + len(self.skips)
         self._progress.update(done, max(self.expected_count, done), name)
 
     def finish(self) -> None:
         """Ends the progress line with the counts."""
-        (self._progress or console.Progress(self.group)).finish(self.line())
+        self._progress.finish(self.line())
 
 
 def counts(passed: int, failed: int, skipped: int) -> str:
