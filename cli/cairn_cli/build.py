@@ -46,7 +46,8 @@ def build(build_type: str) -> None:
 
     def show(line: str) -> None:
         nonlocal steps
-        if step := _NINJA_STEP.match(line):
+        step = _NINJA_STEP.match(line)
+        if step and not step[3].startswith("Re-checking"):
             steps = int(step[2])
             progress.update(int(step[1]), steps, step[3].split("/")[-1])
 

@@ -23,8 +23,8 @@ class Progress:
     def __init__(self, title: str) -> None:
         self._title = title
         self._started_s = time.monotonic()
-        self._printed_s = self._started_s if not sys.stdout.isatty() else 0.0
         self._terminal = sys.stdout.isatty()
+        self._printed_s = 0.0 if self._terminal else self._started_s
 
     def update(self, done: int, total: int, detail: str = "") -> None:
         """Shows how far the step is."""
