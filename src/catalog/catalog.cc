@@ -44,6 +44,9 @@ void PutDropped(const TableDef& def, Batch* batch) {
   for (const IndexDef& index : def.indexes) batch->Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
 }
 
+// ALTER TABLE copies into a table with a name of the server's own, then renames that.
+bool IsCopyOfAlter(const std::string& name) { return name.find("/#sql") != std::string::npos; }
+
 // Calls `visit` with each key and value of a kind whose key starts with `prefix`.
 Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
                      const std::function<Status(ByteView key, ByteView value)>& visit) {
@@ -146,7 +149,7 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   PutCounters(def.id, counters, &batch);
   PutNextIds(&batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync));
-  return LoadTable(std::move(def), table);
+  return LoadTable(std::move(def), store_->LatestSequence(), table);
 }
 
 Status Catalog::LoadDef(const std::string& name, TableDef* def) {
@@ -163,7 +166,7 @@ Status Catalog::LoadDef(const std::string& name, TableDef* def) {
 }
 
 // Makes the live object of a table: its counters and, for a hidden primary key, the next row id.
-Status Catalog::LoadTable(TableDef def, std::shared_ptr<Table>* table) {
+Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table) {
   store::TableCounters counters;
   PinnedValue value;
   Status status = store_->Get(Family::kDictionary, CountersKey(def.id), nullptr, &value);
@@ -187,7 +190,7 @@ Status Catalog::LoadTable(TableDef def, std::shared_ptr<Table>* table) {
     }
   }
   const std::string name = def.name;
-  *table = std::make_shared<Table>(std::move(def), counters, next_row_id);
+  *table = std::make_shared<Table>(std::move(def), counters, next_row_id, visible_since);
   Publish(name, *table);
   return Status::Ok();
 }
@@ -231,7 +234,7 @@ Status Catalog::Find(const std::string& name, std::shared_ptr<Table>* table) {
   }
   TableDef def;
   CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
-  return LoadTable(std::move(def), table);
+  return LoadTable(std::move(def), 0, table);
 }
 
 Status Catalog::Rename(const std::string& from, const std::string& to) {
@@ -247,7 +250,9 @@ Status Catalog::Rename(const std::string& from, const std::string& to) {
   PutDefinition(def, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
   Unpublish(from);
-  return Status::Ok();
+  if (!IsCopyOfAlter(from)) return Status::Ok();
+  std::shared_ptr<Table> table;
+  return LoadTable(std::move(def), store_->LatestSequence(), &table);
 }
 
 Status Catalog::Drop(const std::string& name) {
@@ -276,7 +281,7 @@ Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table)
   PutNextIds(&batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
   Unpublish(name);
-  return LoadTable(std::move(def), table);
+  return LoadTable(std::move(def), store_->LatestSequence(), table);
 }
 
 Status Catalog::Redefine(const std::string& name, TableDef def) {

@@ -78,7 +78,7 @@ class Catalog {
   void AssignIds(TableDef* def);
   void PutNextIds(store::Batch* batch);
   Status LoadDef(const std::string& name, TableDef* def);
-  Status LoadTable(TableDef def, std::shared_ptr<Table>* table);
+  Status LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table);
   void MergeLiveCounters(const TableDef& def, store::Batch* batch);
   void Publish(const std::string& name, std::shared_ptr<Table> table);
   void Unpublish(const std::string& name);

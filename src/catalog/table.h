@@ -25,13 +25,19 @@ struct Statistics {
 // renamed or truncated is another object.
 class Table {
  public:
-  Table(TableDef def, const store::TableCounters& counters, uint64_t next_row_id)
+  // `visible_since`: the store's sequence number before which the table did not exist as it is.
+  Table(TableDef def, const store::TableCounters& counters, uint64_t next_row_id, uint64_t visible_since)
       : def_(std::move(def)),
+        visible_since_(visible_since),
         row_count_(counters.row_count),
         auto_increment_next_(counters.auto_increment_next),
         next_row_id_(next_row_id) {}
 
   const TableDef& def() const { return def_; }
+
+  // Read views older than this sequence number must not read the table: they would miss rows that
+  // came into it by copying. 0 when no such view can exist.
+  uint64_t visible_since() const { return visible_since_; }
 
   // Committed rows. Never negative.
   uint64_t row_count() const {
@@ -81,6 +87,7 @@ class Table {
 
  private:
   const TableDef def_;
+  const uint64_t visible_since_;
   std::atomic<int64_t> row_count_;
   std::atomic<uint64_t> auto_increment_next_;
   std::atomic<uint64_t> next_row_id_;

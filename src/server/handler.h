@@ -19,6 +19,12 @@
 
 namespace cairn::server {
 
+// Whether this connection logs statements: its binlog_format is STATEMENT, and its isolation level allows that.
+bool LogsStatements(THD* thd);
+
+// Whether this connection's changes go to a binary log in any format.
+bool LogsChanges(THD* thd);
+
 // Drops a table by the server's path; the server's error number.
 int DropTableByPath(const char* path);
 
@@ -110,6 +116,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int rename_table(const char* from, const char* to) override;
   int delete_table(const char* name) override;
   int truncate() override;
+  bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
   enum_alter_inplace_result check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) override;
   bool inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;
   bool commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) override;
@@ -138,16 +145,19 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void SetReadMode(bool locking, txn::LockMode mode, bool skip_locked);
   void BindReader();
   bool IsSequence() const;
+  int CheckReadView();
+  Status TakeGate(txn::LockMode mode);
   bool WritesRows() const { return get_lock_type() == F_WRLCK; }
 
   codec::ColumnSet WantedColumns() const;
-  void MakePlans(unsigned index, bool covering);
+  void MakePlans(unsigned index, bool keyread);
   int Deliver(uchar* record, const Status& status, const scan::FoundRow& row, int end_error);
   Status DecodeRow(uchar* record, const scan::FoundRow& row);
   ByteView KeepValue(ByteView value);
-  void OpenScan(unsigned index);
+  int OpenScan(unsigned index);
   int BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error);
   int MoveScan(uchar* record, bool forward);
+  unsigned PartCount(uint key, key_part_map parts) const;
   bool IsPointKey(const uchar* key, uint part_count) const;
   int ReadPoint(uchar* record);
   int ContinueFromPoint(uchar* record, bool forward);
@@ -157,7 +167,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   dml::RowRef RowOf(const uchar* record) const { return {.record = record, .hidden_row_id = hidden_row_id_}; }
   codec::ColumnSet TouchedColumns() const;
-  void BindWriter();
+  Status BindWriter();
   int FinishWrite(const Status& status);
   void NoteAutoIncrement(const uchar* record);
 
@@ -181,9 +191,11 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   scan::IndexScan scan_;
   dml::RowWriter writer_;
   bool writer_bound_ = false;
+  uint duplicate_key_ = MAX_KEY;  // of the last change that met a duplicate
   bool scan_started_ = false;
   Narrowed narrowed_ = Narrowed::kNo;
   bool covering_ = false;
+  bool virtual_from_entry_ = false;  // the row is read, but virtual columns come from the entry
   bool is_registered_ = false;
 
   std::optional<codec::ColumnSet> planned_columns_;

@@ -88,6 +88,12 @@ int Handler::truncate() {
   return 0;
 }
 
+// Whether a table of this definition can take the place of a partition as it is.
+bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) {
+  const bool numbers_differ = (create_info->used_fields & HA_CREATE_USED_AUTO) && create_info->auto_increment_value != 0;
+  return table_changes != IS_EQUAL_YES || numbers_differ ? COMPATIBLE_DATA_NO : COMPATIBLE_DATA_YES;
+}
+
 enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) {
   const HA_CREATE_INFO& create_info = *changes->create_info;
   if ((changes->handler_flags & ~kMetadataOnly) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||

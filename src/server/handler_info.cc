@@ -45,9 +45,7 @@ void Handler::UpdateIndexStatistics() {
 }
 
 int Handler::info(uint flags) {
-  if (flags & HA_STATUS_ERRKEY) {
-    // errkey was set by the failing change.
-  }
+  if (flags & HA_STATUS_ERRKEY) errkey = duplicate_key_;
   if (flags & HA_STATUS_AUTO) {
     const uint64_t next = access_->table().auto_increment_next();
     stats.auto_increment_value = next == 0 ? 1 : next;
@@ -89,12 +87,12 @@ ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_
   IndexBounds(index, &lower_, &upper_);
   if (min_key != nullptr) {
     lower_.Clear();
-    codec.EncodeSearchKey(min_key->key, my_count_bits(min_key->keypart_map), &lower_);
+    codec.EncodeSearchKey(min_key->key, PartCount(key, min_key->keypart_map), &lower_);
     if (min_key->flag == HA_READ_AFTER_KEY && !codec::AdvancePastPrefix(&lower_)) return 0;
   }
   if (max_key != nullptr) {
     upper_.Clear();
-    codec.EncodeSearchKey(max_key->key, my_count_bits(max_key->keypart_map), &upper_);
+    codec.EncodeSearchKey(max_key->key, PartCount(key, max_key->keypart_map), &upper_);
     if (max_key->flag != HA_READ_BEFORE_KEY && !codec::AdvancePastPrefix(&upper_)) return HA_POS_ERROR;
   }
   stats::RangeCount count;

@@ -4,6 +4,9 @@
 
 #include "server/sysvars.h"
 
+// Exported by the server for storage engines, declared in none of its headers.
+extern "C" int thd_binlog_format(const MYSQL_THD thd);
+
 namespace cairn::server {
 namespace {
 
@@ -51,6 +54,30 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
                 txn::LockMode::kShared, false);
   }
   return to;
+}
+
+bool LogsStatements(THD* thd) {
+  return thd != nullptr && thd_binlog_format(thd) == BINLOG_FORMAT_STMT && thd_tx_isolation(thd) > ISO_READ_COMMITTED;
+}
+
+bool LogsChanges(THD* thd) { return thd_binlog_format(thd) != BINLOG_FORMAT_UNSPEC; }
+
+// The gate of a table: a lock on its primary index as a whole, held until the end of the
+// transaction. Who adds or moves rows holds it shared; who reads ranges to log a statement holds it
+// exclusively, so that replaying statements in commit order reads the same rows.
+Status Handler::TakeGate(txn::LockMode mode) {
+  ByteBuffer gate;
+  access_->primary().EncodeIndexPrefix(&gate);
+  txn::LockOptions options = LockSettings(ha_thd());
+  options.mode = mode;
+  return ActiveTransaction().Lock(gate.view(), options, nullptr);
+}
+
+// A read view that is older than the table would see it without the rows that were copied into it.
+int Handler::CheckReadView() {
+  if (reader_.mode().locking || access_->table().visible_since() == 0) return 0;
+  const store::Snapshot* view = ActiveTransaction().ReadView();
+  return view->sequence() < access_->table().visible_since() ? HA_ERR_TABLE_DEF_CHANGED : 0;
 }
 
 bool Handler::IsSequence() const { return table_share->table_type == TABLE_TYPE_SEQUENCE; }

@@ -27,12 +27,22 @@ ColumnSet Handler::WantedColumns() const {
   return wanted;
 }
 
-void Handler::MakePlans(unsigned index, bool covering) {
+// With `keyread` the server wants only what the index holds, and will not compute the index's virtual
+// columns itself: they come from the entry even when the row has to be read (to lock it, say).
+void Handler::MakePlans(unsigned index, bool keyread) {
   ColumnSet wanted = WantedColumns();
-  covering_ = false;
-  if (covering) {
+  covering_ = virtual_from_entry_ = false;
+  if (keyread && index != 0) {
     entry_plan_.emplace(access_->indexes()[index].Plan(wanted));
-    covering_ = entry_plan_->complete();
+    covering_ = entry_plan_->complete() && !reader_.mode().locking && !WritesRows();
+    if (!covering_ && access_->HasVirtualColumn(index)) {
+      ColumnSet columns(wanted.column_count());
+      for (size_t column = 0; column < wanted.column_count(); ++column) {
+        if (!access_->layout().columns[column].stored && access_->columns_of(index).Has(column)) columns.Add(column);
+      }
+      entry_plan_.emplace(access_->indexes()[index].Plan(columns));
+      virtual_from_entry_ = true;
+    }
   }
   if (row_plan_ && planned_columns_ && *planned_columns_ == wanted) return;
   row_plan_.emplace(access_->rows().Plan(wanted));
@@ -58,6 +68,10 @@ Status Handler::DecodeRow(uchar* record, const FoundRow& row) {
   if (covering_) {
     return access_->indexes()[IndexOf(active_index)].DecodeColumns(*entry_plan_, row.key, row.value, record);
   }
+  if (virtual_from_entry_ && !row.key.empty()) {
+    CAIRN_RETURN_IF_ERROR(
+        access_->indexes()[IndexOf(active_index)].DecodeColumns(*entry_plan_, row.key, row.value, record));
+  }
   if (access_->primary().has_hidden_row_id()) {
     CAIRN_RETURN_IF_ERROR(access_->primary().HiddenRowIdOf(row.row.primary_key, &hidden_row_id_));
   }
@@ -79,12 +93,18 @@ void Handler::IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) 
   upper->AppendBe32(access_->indexes()[index].id().value + 1);
 }
 
-void Handler::OpenScan(unsigned index) {
+int Handler::OpenScan(unsigned index) {
+  if (const int error = CheckReadView(); error != 0) return error;
+  if (reader_.mode().locking && LogsStatements(ha_thd())) {
+    const Status status = TakeGate(txn::LockMode::kExclusive);
+    if (!status.ok()) return Fail(status);
+  }
   if (!is_registered_) session_->AddHolder(this);
   is_registered_ = true;
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
   scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr});
   narrowed_ = Narrowed::kNo;
+  return 0;
 }
 
 int Handler::BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error) {
@@ -103,8 +123,7 @@ int Handler::rnd_init(bool scan) {
   BindReader();
   MakePlans(0, false);
   scan_started_ = false;
-  if (scan) OpenScan(0);
-  return 0;
+  return scan ? OpenScan(0) : 0;
 }
 
 int Handler::rnd_end() {
@@ -123,9 +142,8 @@ int Handler::index_init(uint key, bool) {
   active_index = key;
   BindReader();
   const unsigned index = IndexOf(key);
-  MakePlans(index, keyread_ && index != 0 && !reader_.mode().locking && !WritesRows());
-  OpenScan(index);
-  return 0;
+  MakePlans(index, keyread_);
+  return OpenScan(index);
 }
 
 int Handler::index_end() {
@@ -144,6 +162,12 @@ int Handler::index_last(uchar* record) {
   IndexBounds(IndexOf(active_index), &lower_, &upper_);
   narrowed_ = Narrowed::kNo;
   return BeginRange(record, lower_.view(), upper_.view(), false, HA_ERR_END_OF_FILE);
+}
+
+// How many parts of a search tuple are given. HA_WHOLE_KEY means all that the user declared.
+unsigned Handler::PartCount(uint key, key_part_map parts) const {
+  return parts == HA_WHOLE_KEY ? table->key_info[key].user_defined_key_parts
+                               : static_cast<unsigned>(my_count_bits(parts));
 }
 
 // Whether the key names at most one row: all parts of a unique key, none of them NULL.
@@ -182,7 +206,7 @@ int Handler::ContinueFromPoint(uchar* record, bool forward) {
 // deleted entries behind it.
 void Handler::UpperBoundOfRange(ByteBuffer* upper) const {
   if (end_range == nullptr) return;
-  const uint part_count = my_count_bits(end_range->keypart_map);
+  const uint part_count = PartCount(active_index, end_range->keypart_map);
   upper->Clear();
   access_->indexes()[IndexOf(active_index)].EncodeSearchKey(end_range->key, part_count, upper);
   if (end_range->flag != HA_READ_BEFORE_KEY && !codec::AdvancePastPrefix(upper)) {
@@ -193,11 +217,11 @@ void Handler::UpperBoundOfRange(ByteBuffer* upper) const {
 int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function find_flag) {
   if (key == nullptr) return index_first(record);
   const unsigned index = IndexOf(active_index);
-  const uint part_count = my_count_bits(parts);
+  const uint part_count = PartCount(active_index, parts);
   search_key_.Clear();
   access_->indexes()[index].EncodeSearchKey(key, part_count, &search_key_);
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
-  if (find_flag == HA_READ_KEY_EXACT && !covering_ && !filtered && IsPointKey(key, part_count)) return ReadPoint(record);
+  if (find_flag == HA_READ_KEY_EXACT && !covering_ && !virtual_from_entry_ && !filtered && IsPointKey(key, part_count)) return ReadPoint(record);
 
   ByteBuffer past;
   past.Assign(search_key_.view());

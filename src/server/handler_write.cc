@@ -9,10 +9,12 @@ namespace cairn::server {
 
 using codec::ColumnSet;
 
-void Handler::BindWriter() {
-  if (writer_bound_ && !IsSequence()) return;
+Status Handler::BindWriter() {
+  if (writer_bound_ && !IsSequence()) return Status::Ok();
+  if (LogsChanges(ha_thd()) && !IsSequence()) CAIRN_RETURN_IF_ERROR(TakeGate(txn::LockMode::kShared));
   writer_.Bind(&ActiveTransaction(), access_.get(), LockSettings(ha_thd()));
   writer_bound_ = true;
+  return Status::Ok();
 }
 
 // Ends a change. A sequence's change is committed at once, whatever becomes of the statement.
@@ -23,9 +25,9 @@ int Handler::FinishWrite(const Status& status) {
     return Fail(autonomous_->Commit(engine::DurabilityOf(FlushSetting())));
   }
   if (status.Is(Status::Code::kDuplicateKey)) {
-    errkey = MAX_KEY;
+    duplicate_key_ = MAX_KEY;
     for (uint key = 0; key < table_share->keys; ++key) {
-      if (IndexOf(key) == writer_.duplicate_index()) errkey = key;
+      if (IndexOf(key) == writer_.duplicate_index()) duplicate_key_ = key;
     }
   }
   return Fail(status);
@@ -35,9 +37,10 @@ int Handler::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
-  BindWriter();
+  Status status = BindWriter();
+  if (!status.ok()) return Fail(status);
   if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
-  const Status status = writer_.Insert(RowOf(record));
+  status = writer_.Insert(RowOf(record));
   if (status.ok()) NoteAutoIncrement(record);
   return FinishWrite(status);
 }
@@ -57,15 +60,16 @@ ColumnSet Handler::TouchedColumns() const {
 }
 
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
-  BindWriter();
-  const Status status = writer_.Update(RowOf(old_record), RowOf(new_record), TouchedColumns());
+  Status status = BindWriter();
+  if (!status.ok()) return Fail(status);
+  status = writer_.Update(RowOf(old_record), RowOf(new_record), TouchedColumns());
   if (status.ok()) NoteAutoIncrement(new_record);
   return FinishWrite(status);
 }
 
 int Handler::delete_row(const uchar* record) {
-  BindWriter();
-  return FinishWrite(writer_.Delete(RowOf(record)));
+  const Status status = BindWriter();
+  return status.ok() ? FinishWrite(writer_.Delete(RowOf(record))) : Fail(status);
 }
 
 }  // namespace cairn::server

@@ -59,7 +59,11 @@ int Commit(handlerton*, THD* thd, bool all) {
     status = session->Commit(engine::DurabilityOf(FlushSetting()));
   }
   thd_wakeup_subsequent_commits(thd, 0);
-  if (!status.ok() && session->transaction().is_active()) {
+  if (!status.ok() && session->transaction().is_prepared()) {
+    // It was promised, and the binary log may hold it: it stays prepared, with its locks, for
+    // XA COMMIT by name or the next start.
+    session->DetachPrepared();
+  } else if (!status.ok() && session->transaction().is_active()) {
     // Refused before anything was written: the server will not call rollback after this.
     const Status undone = session->Rollback();
     if (!undone.ok()) sql_print_error("CAIRN: %s", undone.ToString().c_str());
@@ -168,12 +172,11 @@ int StartConsistentSnapshot(handlerton* hton, THD* thd) {
   Status status = session->BeginStatement();
   if (!status.ok()) return RaiseError(thd, status);
   trans_register_ha(thd, true, hton, 0);
-  if (session->transaction().isolation() == txn::Isolation::kRepeatableRead) {
-    session->transaction().ReadView();
-  } else {
+  if (thd_tx_isolation(thd) == ISO_READ_UNCOMMITTED) {
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_UNSUPPORTED,
-                 "CAIRN: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE "
-                 "READ isolation level.");
+                 "CAIRN: WITH CONSISTENT SNAPSHOT is ignored at READ UNCOMMITTED isolation level.");
+  } else {
+    session->transaction().ReadView();
   }
   return 0;
 }

@@ -4,12 +4,17 @@
 
 #include <unistd.h>
 
+#include <fstream>
+
 #include "engine/engine.h"
 #include "server/handlerton.h"
 #include "server/session.h"
 #include "server/show_status.h"
 #include "server/sysvars.h"
 #include "server/wait_observer.h"
+
+// Exported by the server for storage engines, declared in none of its headers.
+bool ignore_db_dirs_append(const char* directory_name);
 
 namespace cairn::server {
 namespace {
@@ -32,15 +37,48 @@ ServerWaitObserver wait_observer;
 // A directory that holds a store holds tables, perhaps the only copy of them.
 bool HoldsStore(const std::string& directory) { return access((directory + "/CURRENT").c_str(), F_OK) == 0; }
 
+// A file in the server's data directory that says where its store is: so that a store that has gone
+// (not mounted, moved) is missed instead of being replaced by an empty one.
+std::string WitnessPath() { return std::string(mysql_real_data_home) + "cairn_store"; }
+
+// kIoError when this server has had a store and it is not there.
+Status CheckWitness(const std::string& directory) {
+  std::ifstream witness(WitnessPath());
+  std::string recorded;
+  if (!witness || !std::getline(witness, recorded) || HoldsStore(directory)) return Status::Ok();
+  return Status::IoError("this server keeps tables in " + recorded + ", but " + directory +
+                         " holds no store. Bring it back, or remove the file " + WitnessPath() +
+                         " to begin with an empty one");
+}
+
+Status WriteWitness(const std::string& directory) {
+  std::ofstream witness(WitnessPath(), std::ios::trunc);
+  witness << directory << "\n" << std::flush;
+  return witness ? Status::Ok() : Status::IoError("cannot write " + WitnessPath());
+}
+
+// A store in the data directory is no database of the user's.
+void HideDirectory(const std::string& directory) {
+  const std::string home(mysql_real_data_home);
+  if (!directory.starts_with(home)) return;
+  std::string name = directory.substr(home.size());
+  while (!name.empty() && name.back() == '/') name.pop_back();
+  if (!name.empty() && name.find('/') == std::string::npos) ignore_db_dirs_append(name.c_str());
+}
+
 int Start(void* plugin) {
   engine::EngineOptions options = StartOptions();
   options.log = &server_log;
   options.observer = &wait_observer;
   std::unique_ptr<engine::Engine> engine;
-  const Status status = engine::Engine::Start(options, &engine);
+  HideDirectory(options.directory);
+  Status status = CheckWitness(options.directory);
+  const bool missed = !status.ok();
+  if (status.ok()) status = engine::Engine::Start(options, &engine);
+  if (status.ok()) status = WriteWitness(options.directory);
   if (!status.ok()) {
     sql_print_error("CAIRN: cannot start on %s: %s", options.directory.c_str(), status.ToString().c_str());
-    if (!mysqld_server_started && HoldsStore(options.directory)) {
+    if (!mysqld_server_started && (missed || HoldsStore(options.directory))) {
       sql_print_error("CAIRN: the server does not start without the engine, because its tables exist. Mend the cause "
                       "above, or start without loading the plugin");
       unireg_abort(1);
@@ -75,5 +113,5 @@ maria_declare_plugin(cairn){
     cairn::server::kStatusVariables,
     cairn::server::kSystemVariables,
     "0.1",
-    MariaDB_PLUGIN_MATURITY_GAMMA,
+    MariaDB_PLUGIN_MATURITY_STABLE,
 } maria_declare_plugin_end;

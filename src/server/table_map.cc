@@ -124,7 +124,7 @@ Status MapColumn(const TABLE& table, Field& field, ColumnLayout* column) {
   return Status::Ok();
 }
 
-catalog::IndexDef MapKey(const KEY& key, bool primary) {
+catalog::IndexDef MapKey(const TABLE& table, const KEY& key, bool primary) {
   catalog::IndexDef index;
   index.name = key.name.str;
   index.kind = primary                      ? catalog::IndexKind::kPrimary
@@ -134,7 +134,9 @@ catalog::IndexDef MapKey(const KEY& key, bool primary) {
     const KEY_PART_INFO& part = key.key_part[i];
     catalog::KeyPartDef def;
     def.column = static_cast<uint16_t>(part.fieldnr - 1);
-    const bool whole = part.length == part.field->key_length() && !(part.field->flags & BLOB_FLAG);
+    // For a prefix, part.field is a field of the prefix alone; the column itself is in the table.
+    const Field& column = *table.field[def.column];
+    const bool whole = part.length == column.key_length() && !(column.flags & BLOB_FLAG);
     def.prefix_bytes = whole ? 0 : part.length;
     def.descending = part.key_part_flag & HA_REVERSE_SORT;
     index.parts.push_back(def);
@@ -185,10 +187,10 @@ catalog::TableDef DefinitionOf(const TABLE& table, const codec::RecordLayout& la
     hidden.kind = catalog::IndexKind::kHiddenPrimary;
     def.indexes.push_back(std::move(hidden));
   } else {
-    def.indexes.push_back(MapKey(table.key_info[share.primary_key], true));
+    def.indexes.push_back(MapKey(table, table.key_info[share.primary_key], true));
   }
   for (uint key = 0; key < share.keys; ++key) {
-    if (key != share.primary_key) def.indexes.push_back(MapKey(table.key_info[key], false));
+    if (key != share.primary_key) def.indexes.push_back(MapKey(table, table.key_info[key], false));
   }
   return def;
 }
