@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Opening, crashing, damage, full disks and failing devices.
 #include <atomic>
+#include <filesystem>
+
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -141,6 +144,68 @@ TEST_F(StoreFaultTest, ATornLogLosesOnlyItsEnd) {
   Open();
   EXPECT_EQ(Get("a"), "1");
   EXPECT_EQ(Get("b"), "-");
+  EXPECT_NE(log.text().find("ends in an incomplete record"), std::string::npos);
+}
+
+// Each byte of the first two of three records of 24 bytes. The third cannot be told from a torn end.
+TEST_F(StoreFaultTest, ADamagedLogIsRefusedUntilSomebodyDecides) {
+  Open();
+  ASSERT_TRUE(Put("a", "1").ok());
+  ASSERT_TRUE(Put("b", "2").ok());
+  ASSERT_TRUE(Put("c", "3").ok());
+  Kill();
+  const auto log_files = env.Files("/db", ".log");
+  ASSERT_EQ(log_files.size(), 1u);
+  for (uint64_t byte = 0; byte < 48; ++byte) {
+    ASSERT_TRUE(env.FlipBit("/db", ".log", byte));
+    const Status status = TryOpen();
+    EXPECT_TRUE(status.Is(Code::kCorruption)) << byte << " " << status.ToString();
+    EXPECT_NE(status.message().find(log_files[0]), ByteView::npos) << status.ToString();
+    ASSERT_TRUE(env.FlipBit("/db", ".log", byte));
+  }
+  ASSERT_TRUE(env.FlipBit("/db", ".log", 30));
+  options.expert_db_options = "wal_recovery_mode=kPointInTimeRecovery";
+  ASSERT_TRUE(TryOpen().ok());
+  EXPECT_EQ(Get("c"), "-");
+}
+
+TEST_F(StoreFaultTest, ALongLogIsCheckedAcrossBlocks) {
+  Open();
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(Put("k" + std::to_string(i), std::string(5000, 'v')).ok());
+  Kill();
+  ASSERT_TRUE(env.FlipBit("/db", ".log", 100'000));
+  EXPECT_TRUE(TryOpen().Is(Code::kCorruption));
+  ASSERT_TRUE(env.FlipBit("/db", ".log", 100'000));
+  Open();
+  for (int i = 0; i < 50; ++i) EXPECT_NE(Get("k" + std::to_string(i)), "-");
+}
+
+// The real file system says things in its own words.
+TEST(StoreOnDisk, OpensReopensAndRefusesInWords) {
+  const std::string directory = ::testing::TempDir() + "cairn_store_" + std::to_string(getpid());
+  StoreOptions options;
+  options.directory = directory;
+  options.memory_bytes = uint64_t{32} << 20;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Store> second;
+  Status status = Store::Open(options, &store);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  status = Store::Open(options, &second);
+  EXPECT_TRUE(status.Is(Code::kBusy)) << status.ToString();
+  Batch batch(*store);
+  batch.Put(Family::kData, "a", "1");
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->Close().ok());
+  ASSERT_TRUE(Store::Open(options, &store).ok());
+  PinnedValue value;
+  EXPECT_TRUE(store->Get(Family::kData, "a", nullptr, &value).ok());
+  value.Reset();
+  store.reset();
+  options.directory = directory + "/CURRENT/below_a_file";
+  status = Store::Open(options, &store);
+  EXPECT_TRUE(status.Is(Code::kIoError)) << status.ToString();
+  std::filesystem::remove_all(directory);
 }
 
 TEST_F(StoreFaultTest, AFlippedBitInAFileIsCorruptionWithItsName) {

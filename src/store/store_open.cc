@@ -7,6 +7,7 @@
 #include "store/rocks_options.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
+#include "store/wal_check.h"
 
 namespace cairn::store {
 namespace {
@@ -61,6 +62,12 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   rocks::Env* env = options.environment != nullptr ? options.environment->rocks_env() : rocks::Env::Default();
   if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
     return WithDirectory(options.directory, format.code(), format.message());
+  }
+  // Whoever chooses how to recover has chosen to live with damage.
+  if (options.expert_db_options.find("wal_recovery_mode") == std::string::npos) {
+    if (Status wal = CheckWalFiles(env, options.directory, options.log); !wal.ok()) {
+      return WithDirectory(options.directory, wal.code(), wal.message());
+    }
   }
 
   std::shared_ptr<rocks::SstFileManager> files;
