@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <rocksdb/env.h>
-#include <util/crc32c.h>
 
 #include "base/endian.h"
 #include "store/rocks_status.h"
+#include "util/crc32c.h"
 
 namespace cairn::store {
 namespace {
