@@ -99,6 +99,9 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
   CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
   Status status = reader_->ByPrimaryKey(primary_key_.view(), &row->row);
   if (status.Is(Status::Code::kNotFound)) {
+    // The transaction itself may have deleted the row since the cursor was opened.
+    *take = false;
+    if (reader_->transaction().HasWrites()) return Status::Ok();
     return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name +
                               " of table " + reader_->table().def().name + " has no row");
   }
@@ -126,7 +129,9 @@ Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool*
   }
   status = reader_->ReadLocked(primary_key_.view(), &row->row);
   if (status.Is(Status::Code::kNotFound)) {
-    if (unchanged) return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name + " has no row");
+    if (unchanged && !reader_->transaction().HasWrites()) {
+      return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name + " has no row");
+    }
     reader_->UnlockLast();
     *take = false;
     return Status::Ok();
