@@ -96,7 +96,9 @@ bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table
 
 enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) {
   const HA_CREATE_INFO& create_info = *changes->create_info;
-  if ((changes->handler_flags & ~kMetadataOnly) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
+  alter_table_operations wanted = changes->handler_flags;
+  if ((create_info.used_fields & ~HA_CREATE_USED_COMMENT) == 0) wanted &= ~ALTER_OPTIONS;
+  if ((wanted & ~kMetadataOnly) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
       table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
   }
