@@ -21,7 +21,7 @@ class TableTest(unittest.TestCase):
     """The comparison shows values, gaps and ratios."""
 
     def test_rows(self) -> None:
-        cairn = {"run": {"tps": 300.0, "metrics": {"sizes": [{"allocated_bytes": 5e6}]}},
+        cairn = {"run": {"tps": 300.0, "metrics": {"sizes": [{}, {"allocated_bytes": 5e6}]}},
                  "validate": {"consistent": True}}
         innodb = {"run": {"tps": 100.0}, "validate": {"consistent": False}}
         lines = linkbench.table({"cairn": cairn, "innodb": innodb})
