@@ -188,6 +188,8 @@ Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<
       if (cursor.key().size() != 12) return Status::Corruption("the hidden primary key of " + def.name + " is malformed");
       next_row_id = LoadBe64(cursor.key().data() + 4) + 1;
     }
+    const auto recovered = recovered_row_ids_.find(def.indexes.front().id);
+    if (recovered != recovered_row_ids_.end()) next_row_id = std::max(next_row_id, recovered->second + 1);
   }
   const std::string name = def.name;
   *table = std::make_shared<Table>(std::move(def), counters, next_row_id, visible_since);
@@ -207,6 +209,14 @@ void Catalog::Unpublish(const std::string& name) {
   const std::unique_lock<std::shared_mutex> lock(live_mutex_);
   live_.erase(found->second->def().id);
   tables_.erase(found);
+}
+
+// Other indexes' keys of the same length are noted as well; nobody asks for them.
+void Catalog::NoteRecoveredKey(ByteView key) {
+  if (key.size() != 12) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t& greatest = recovered_row_ids_[IndexId(LoadBe32(key.data()))];
+  greatest = std::max(greatest, LoadBe64(key.data() + 4));
 }
 
 void Catalog::OnCommit(TableId id, const store::TableCounters& change) {

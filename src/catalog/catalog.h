@@ -69,6 +69,10 @@ class Catalog {
   // A transaction has committed `change` to a table: its live object learns it, if there is one.
   void OnCommit(TableId id, const store::TableCounters& change);
 
+  // A transaction found prepared at start has changed this key. Its rows are not visible yet, but
+  // their hidden row ids are taken. Call before any table is used.
+  void NoteRecoveredKey(ByteView key);
+
  private:
   explicit Catalog(store::Store* store) : store_(store) {}
 
@@ -88,6 +92,7 @@ class Catalog {
   uint64_t next_table_id_ = 1;
   uint32_t next_index_id_ = 1;
   std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
+  std::unordered_map<IndexId, uint64_t> recovered_row_ids_;  // the greatest of prepared transactions
 
   std::shared_mutex live_mutex_;  // taken after mutex_
   std::unordered_map<TableId, std::shared_ptr<Table>> live_;  // guarded by live_mutex_

@@ -54,6 +54,11 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   hooks.on_commit = [catalog = started->catalog_.get()](TableId table, const store::TableCounters& change) {
     catalog->OnCommit(table, change);
   };
+  hooks.recovered_lock_keys = [catalog = started->catalog_.get()](ByteView key,
+                                                                  const std::function<void(ByteView)>& lock) {
+    catalog->NoteRecoveredKey(key);
+    lock(key);
+  };
   started->transactions_ =
       std::make_unique<txn::TransactionManager>(*started->store_, lock_options, std::move(hooks));
   CAIRN_RETURN_IF_ERROR(started->transactions_->RecoverPrepared());
