@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The dictionary through changes, crashes and damage.
+#include "catalog/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include "base/endian.h"
+#include "catalog/dictionary_keys.h"
+#include "store/store_testing.h"
+
+namespace cairn::catalog {
+namespace {
+
+using Code = Status::Code;
+using store::Durability;
+using store::Family;
+
+class CatalogTest : public ::testing::Test, public store::StoreFixture {
+ protected:
+  void SetUp() override { OpenBoth(); }
+
+  void OpenBoth() {
+    Open();
+    const Status status = Catalog::Open(store.get(), &catalog);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  // Power is lost and comes back.
+  void LosePower() {
+    catalog.reset();
+    Crash();
+    OpenBoth();
+  }
+
+  static TableDef Def(const std::string& name, IndexKind primary = IndexKind::kPrimary) {
+    TableDef def;
+    def.name = name;
+    def.columns.push_back({.column_id = 1, .name = "a", .type = 1, .data_bytes_max = 4});
+    def.columns.push_back({.column_id = 2, .name = "b", .type = 1, .nullable = true, .data_bytes_max = 4});
+    def.indexes.push_back({.id = {}, .name = "PRIMARY", .kind = primary, .parts = {}});
+    if (primary == IndexKind::kPrimary) def.indexes[0].parts.push_back({.column = 0});
+    def.indexes.push_back({.id = {}, .name = "b", .kind = IndexKind::kSecondary, .parts = {{.column = 1}}});
+    return def;
+  }
+  std::shared_ptr<Table> Create(const TableDef& def, uint64_t auto_increment_next = 0) {
+    std::shared_ptr<Table> table;
+    const Status status = catalog->Create(def, auto_increment_next, &table);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return table;
+  }
+  std::shared_ptr<Table> Find(const std::string& name) {
+    std::shared_ptr<Table> table;
+    return catalog->Find(name, &table).ok() ? table : nullptr;
+  }
+  std::vector<std::string> Names(const std::string& prefix = "") {
+    std::vector<std::string> names;
+    EXPECT_TRUE(catalog->TableNames(prefix, &names).ok());
+    return names;
+  }
+  std::vector<IndexId> Dropped() {
+    std::vector<IndexId> indexes;
+    EXPECT_TRUE(catalog->DroppedIndexes(&indexes).ok());
+    return indexes;
+  }
+
+  std::unique_ptr<Catalog> catalog;
+};
+
+TEST_F(CatalogTest, TablesSurvivePowerLossAsTheyWere) {
+  const TableDef def = Create(Def("d/one"), 7)->def();
+  LosePower();
+  const auto table = Find("d/one");
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(table->def(), def);
+  EXPECT_EQ(table->auto_increment_next(), 7u);
+  EXPECT_EQ(table->row_count(), 0u);
+  EXPECT_EQ(Find("d/two"), nullptr);
+}
+
+TEST_F(CatalogTest, ANameIsTakenOnce) {
+  Create(Def("d/one"));
+  std::shared_ptr<Table> table;
+  EXPECT_TRUE(catalog->Create(Def("d/one"), 0, &table).Is(Code::kAlreadyExists));
+  Create(Def("d/two"));
+  EXPECT_TRUE(catalog->Rename("d/one", "d/two").Is(Code::kAlreadyExists));
+  EXPECT_TRUE(catalog->Rename("d/none", "d/new").Is(Code::kNotFound));
+  EXPECT_TRUE(catalog->Drop("d/none").Is(Code::kNotFound));
+}
+
+TEST_F(CatalogTest, IdsAreNeverReused) {
+  const TableDef first = Create(Def("d/one"))->def();
+  ASSERT_TRUE(catalog->Drop("d/one").ok());
+  LosePower();
+  const TableDef second = Create(Def("d/one"))->def();
+  EXPECT_GT(second.id, first.id);
+  EXPECT_GT(second.indexes[0].id, first.indexes[1].id);
+}
+
+TEST_F(CatalogTest, DroppingLeavesIndexesToReclaim) {
+  const TableDef def = Create(Def("d/one"))->def();
+  ASSERT_TRUE(catalog->Drop("d/one").ok());
+  LosePower();
+  EXPECT_EQ(Find("d/one"), nullptr);
+  EXPECT_EQ(Get(CountersKey(def.id), nullptr, Family::kDictionary), "-");
+  EXPECT_EQ(Dropped(), (std::vector<IndexId>{def.indexes[0].id, def.indexes[1].id}));
+  ASSERT_TRUE(catalog->ForgetDropped(def.indexes[0].id).ok());
+  EXPECT_EQ(Dropped(), (std::vector<IndexId>{def.indexes[1].id}));
+}
+
+TEST_F(CatalogTest, RenamingKeepsTheDataAndTheCounter) {
+  const auto before = Create(Def("d/one"), 5);
+  before->RaiseAutoIncrementNext(90);
+  ASSERT_TRUE(catalog->Rename("d/one", "e/two").ok());
+  LosePower();
+  const auto after = Find("e/two");
+  ASSERT_NE(after, nullptr);
+  EXPECT_EQ(after->def().indexes, before->def().indexes);
+  EXPECT_EQ(after->auto_increment_next(), 90u);
+  EXPECT_EQ(Find("d/one"), nullptr);
+  EXPECT_EQ(Dropped().size(), 0u);
+}
+
+TEST_F(CatalogTest, TruncatingGivesNewIndexesAndForgetsTheCounters) {
+  const TableDef before = Create(Def("d/one"), 5)->def();
+  store::Batch batch(*store);
+  batch.MergeCounters(CountersKey(before.id), {.row_count = 3, .auto_increment_next = 8});
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  std::shared_ptr<Table> table;
+  ASSERT_TRUE(catalog->Truncate("d/one", &table).ok());
+  EXPECT_EQ(table->row_count(), 0u);
+  LosePower();
+  const auto after = Find("d/one");
+  ASSERT_NE(after, nullptr);
+  EXPECT_EQ(after->def().id, before.id);
+  EXPECT_NE(after->def().indexes[0].id, before.indexes[0].id);
+  EXPECT_EQ(after->auto_increment_next(), 0u);
+  EXPECT_EQ(after->row_count(), 0u);
+  EXPECT_EQ(Dropped().size(), 2u);
+}
+
+TEST_F(CatalogTest, TemporaryTablesAreGoneAfterARestart) {
+  TableDef temporary = Def("tmp/x");
+  temporary.temporary = true;
+  Create(temporary);
+  Create(Def("d/one"));
+  EXPECT_EQ(Names(), (std::vector<std::string>{"d/one", "tmp/x"}));
+  catalog.reset();
+  Kill();
+  OpenBoth();
+  EXPECT_EQ(Names(), (std::vector<std::string>{"d/one"}));
+  EXPECT_EQ(Dropped().size(), 2u);
+}
+
+TEST_F(CatalogTest, NamesAreListedByDatabase) {
+  for (const char* name : {"b/x", "a/y", "a/x", "ab/x"}) Create(Def(name));
+  EXPECT_EQ(Names("a/"), (std::vector<std::string>{"a/x", "a/y"}));
+  EXPECT_EQ(Names().size(), 4u);
+}
+
+TEST_F(CatalogTest, RedefiningTakesNamesOnly) {
+  Create(Def("d/one"));
+  TableDef renamed = Def("d/one");
+  renamed.columns[0].name = "z";
+  ASSERT_TRUE(catalog->Redefine("d/one", renamed).ok());
+  EXPECT_EQ(Find("d/one")->def().columns[0].name, "z");
+  TableDef wider = renamed;
+  wider.columns[0].data_bytes_max = 8;
+  EXPECT_TRUE(catalog->Redefine("d/one", wider).Is(Code::kInvalidArgument));
+}
+
+TEST_F(CatalogTest, ALiveTableLearnsOfCommitsAndAReloadedOneReadsThem) {
+  const auto table = Create(Def("d/one"));
+  const store::TableCounters change{.row_count = 4, .auto_increment_next = 12};
+  store::Batch batch(*store);
+  batch.MergeCounters(CountersKey(table->def().id), change);
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  catalog->OnCommit(table->def().id, change);
+  catalog->OnCommit(TableId(999), change);
+  EXPECT_EQ(table->row_count(), 4u);
+  EXPECT_EQ(table->auto_increment_next(), 12u);
+  LosePower();
+  EXPECT_EQ(Find("d/one")->row_count(), 4u);
+}
+
+TEST_F(CatalogTest, HiddenRowIdsGoOnAfterTheLastRowAndAfterPreparedOnes) {
+  const auto key_of = [](const Table& table, uint64_t row_id) {
+    std::string key(12, '\0');
+    StoreBe32(key.data(), table.def().indexes[0].id.value);
+    StoreBe64(key.data() + 4, row_id);
+    return key;
+  };
+  const auto table = Create(Def("d/one", IndexKind::kHiddenPrimary));
+  EXPECT_EQ(table->TakeRowId(), 1u);
+  ASSERT_TRUE(Put(key_of(*table, 5), "row").ok());
+  LosePower();
+  EXPECT_EQ(Find("d/one")->TakeRowId(), 6u);
+  LosePower();
+  catalog->NoteRecoveredKey(key_of(*table, 8));
+  catalog->NoteRecoveredKey("short");
+  EXPECT_EQ(Find("d/one")->TakeRowId(), 9u);
+}
+
+TEST_F(CatalogTest, ANewerFormatIsRefusedAndDamageIsCorruption) {
+  const TableDef def = Create(Def("d/one"))->def();
+  store::Batch batch(*store);
+  const std::string key = TableKey(RecordKind::kDefinition, def.id);
+  std::string bytes = Get(key, nullptr, Family::kDictionary);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  batch.Put(Family::kDictionary, key, bytes);
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  catalog.reset();
+  EXPECT_TRUE(Catalog::Open(store.get(), &catalog).Is(Code::kCorruption));
+
+  batch.Clear();
+  batch.Put(Family::kDictionary, KindKey(RecordKind::kFormat), "\x63");
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  EXPECT_TRUE(Catalog::Open(store.get(), &catalog).Is(Code::kFormatTooNew));
+}
+
+}  // namespace
+}  // namespace cairn::catalog
