@@ -169,6 +169,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   codec::ColumnSet TouchedColumns() const;
   Status BindWriter();
   int FinishWrite(const Status& status);
+  Status CommitCopiedRows();
   void NoteAutoIncrement(const uchar* record);
 
   void UpdateIndexStatistics();
@@ -191,6 +192,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   scan::IndexScan scan_;
   dml::RowWriter writer_;
   bool writer_bound_ = false;
+  bool copies_alter_ = false;  // ALTER TABLE fills this table by copying
   uint duplicate_key_ = MAX_KEY;  // of the last change that met a duplicate
   bool scan_started_ = false;
   Narrowed narrowed_ = Narrowed::kNo;

@@ -110,6 +110,7 @@ int Handler::BeginStatement(THD* thd) {
   if (!status.ok()) return Fail(status);
   BindReader();
   writer_bound_ = false;
+  copies_alter_ = DefinesTables(thd_sql_command(thd)) && name_.find("/#sql") != std::string::npos;
   return 0;
 }
 

@@ -9,6 +9,12 @@ namespace cairn::server {
 
 using codec::ColumnSet;
 
+namespace {
+
+constexpr uint64_t kCopiedBytesMax = uint64_t{4} << 20;
+
+}  // namespace
+
 Status Handler::BindWriter() {
   if (writer_bound_ && !IsSequence()) return Status::Ok();
   if (LogsChanges(ha_thd()) && !IsSequence()) CAIRN_RETURN_IF_ERROR(TakeGate(txn::LockMode::kShared));
@@ -33,6 +39,13 @@ int Handler::FinishWrite(const Status& status) {
   return Fail(status);
 }
 
+// ALTER TABLE copies rows into a table that nobody sees before it is renamed, and that is dropped when
+// the statement fails. So the copy is committed in pieces, and its memory does not grow with the table.
+Status Handler::CommitCopiedRows() {
+  if (!copies_alter_ || session_->transaction().write_bytes() < kCopiedBytesMax) return Status::Ok();
+  return session_->CommitAndContinue(store::Durability::kOs);
+}
+
 int Handler::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment(); error != 0) return error;
@@ -42,6 +55,7 @@ int Handler::write_row(const uchar* record) {
   if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
   status = writer_.Insert(RowOf(record));
   if (status.ok()) NoteAutoIncrement(record);
+  if (status.ok()) status = CommitCopiedRows();
   return FinishWrite(status);
 }
 

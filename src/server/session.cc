@@ -101,6 +101,14 @@ Status Session::Rollback() {
   return transaction_->Rollback();
 }
 
+Status Session::CommitAndContinue(store::Durability durability) {
+  const txn::Isolation isolation = transaction_->isolation();
+  CAIRN_RETURN_IF_ERROR(Commit(durability));
+  transaction_->Begin(isolation);
+  transaction_->StartStatement();
+  return Status::Ok();
+}
+
 Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
   DetachCursors();
   return transaction_->RollbackToSavepoint(savepoint);

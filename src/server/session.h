@@ -48,6 +48,10 @@ class Session {
   Status RollbackStatement();
   Status Commit(store::Durability durability);
   Status Rollback();
+
+  // Commits what was changed so far and goes on in a new transaction of the same statement. Only for
+  // tables nobody can see yet.
+  Status CommitAndContinue(store::Durability durability);
   Status RollbackToSavepoint(txn::SavepointId savepoint);
 
   // The outcome of a commit that was made in commit_ordered, told to commit() later.
