@@ -17,6 +17,8 @@ _MEMORY_FS = Path("/dev/shm")
 _MEMORY_FS_FREE_BYTES_MIN = 3 << 30
 _RESULT = re.compile(r"^(?P<name>\S+\.\S+(?: '[^']*')?)\s+(?:w\d+\s+)?"
                      r"\[ (?P<outcome>[a-z-]+) \]\s*(?P<rest>.*)$")
+# A server's start is told at length in each failure, and says nothing about it.
+_NOISE = re.compile(r"^\d{4}-\d\d-\d\d +\d+:\d\d:\d\d \d+ \[Note\]|^\$ .*mariadbd --defaults")
 _RULE = re.compile(r"^-{70,}$")
 
 
@@ -44,7 +46,7 @@ class Reader:
             self._begin(found["name"], found["outcome"], found["rest"].strip())
         elif _RULE.match(text):
             self._finish()
-        elif self._failing:
+        elif self._failing and not _NOISE.match(text):
             self._failing.detail += f"\n{text}"
 
     def end(self) -> list[Result]:
