@@ -77,7 +77,7 @@ def make_sound(server: Server) -> dict[str, tuple]:
             connection.query(
                 f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT, b VARCHAR(200), KEY (a)) ENGINE={server.engine.name}"
             )
-            fill = "INSERT INTO {} SELECT seq, seq % 97, REPEAT(MD5(seq), 6) FROM seq_{}_to_{}"
+            fill = "INSERT INTO {} SELECT seq, seq % 97, REPEAT(MD5(seq), 6) FROM sound.seq_{}_to_{}"
             connection.query(fill.format(table, 1, ROWS // 2))
         server.stop()
     server.start()

@@ -142,6 +142,7 @@ class Server:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
             self.process = None
+            Path(self.socket).unlink(missing_ok=True)
 
     def stop(self) -> None:
         """An orderly shutdown; kills when that takes too long, which is an error."""

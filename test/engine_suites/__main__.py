@@ -27,19 +27,23 @@ def _show(result: Result) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="engine_suites", description=__doc__)
-    parser.add_argument("what", choices=("record-yardstick", "record-sql", "storage-engine", "engines", "sql"))
+    whats = ("record-yardstick", "record-sql", "record-cairn-sql", "storage-engine", "engines", "sql")
+    parser.add_argument("what", choices=whats)
     parser.add_argument("tests", nargs="*", help="names of tests; all without")
     parser.add_argument("--build-type", default="release", choices=paths.BUILD_TYPES)
+    parser.add_argument("--plugin", type=Path, help="another ha_cairn.so than the build's")
     parser.add_argument("--engine", default="cairn", choices=("cairn", "innodb"), help="for engines")
     parser.add_argument("--work", type=Path, help="an existing directory for trees and logs")
-    arguments = parser.parse_args()
-    prefix, plugin = dependencies.require().prefix, paths.plugin(arguments.build_type)
+    arguments = parser.parse_intermixed_args()
+    prefix, plugin = dependencies.require().prefix, arguments.plugin or paths.plugin(arguments.build_type)
     work = arguments.work or Path(tempfile.mkdtemp(prefix="cairn-suites-", dir=writable_memory()))
     tests = tuple(arguments.tests)
     if arguments.what == "record-yardstick":
         failed = yardstick.record(prefix, work, _show)
     elif arguments.what == "record-sql":
         failed = own_suite.record(prefix, work, _show, tests)
+    elif arguments.what == "record-cairn-sql":
+        failed = own_suite.record_on_cairn(prefix, plugin, work, _show, tests)
     else:
         if arguments.what == "storage-engine":
             results = yardstick.compare(prefix, plugin, work, _show, tests)

@@ -32,6 +32,16 @@ def record(prefix: Path, work: Path, on_result: Callable[[Result], None], names:
     return run.names(results, "fail")
 
 
+def record_on_cairn(
+    prefix: Path, plugin: Path, work: Path, on_result: Callable[[Result], None], names: Sequence[str]
+) -> list[str]:
+    """For tests named cairn_* alone: writes what Cairn gives, to be read before it is kept."""
+    tree = assemble(work / "tree-own", prefix, plugin)
+    options = run.Options(vardir=work / "var-own", parallel=1, mtr=("--record",))
+    tests = [f"{OWN_SUITE}.{name}" for name in names if name.startswith(CAIRN_ONLY)]
+    return run.names(run.run(tree, tests, options, work / "record-own.log", on_result), "fail")
+
+
 def compare(
     prefix: Path, plugin: Path, work: Path, on_result: Callable[[Result], None], names: Sequence[str] = ()
 ) -> list[Result]:
