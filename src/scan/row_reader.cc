@@ -46,14 +46,19 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
   CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_));
-  if (!mode_.locking) return ByPrimaryKey(primary_key_.view(), row);
-  // Until the row is locked its key may move to another row, or away.
+  // Until the row is locked its key may move to another row, or away; its old row may be gone then.
   for (;;) {
-    CAIRN_RETURN_IF_ERROR(ByPrimaryKey(primary_key_.view(), row));
+    Status found = ByPrimaryKey(primary_key_.view(), row);
+    if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
+    if (found.ok() && !mode_.locking) return found;
     CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
     ByteBuffer primary_key_now;
     CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_now));
-    if (primary_key_now.view() == primary_key_.view()) return Status::Ok();
+    if (primary_key_now.view() == primary_key_.view()) {
+      if (found.ok()) return found;
+      return Status::Corruption("an entry of index " + table_->def().indexes[index].name + " of table " +
+                                table_->def().name + " has no row");
+    }
     UnlockLast();
     primary_key_.Assign(primary_key_now.view());
   }

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Locking walks and point reads among other transactions: they wait, and then read what is newest.
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "scan/index_scan.h"
+#include "scan/scan_testing.h"
+
+namespace cairn::scan {
+namespace {
+
+using Code = Status::Code;
+using store::Durability;
+using txn::LockWait;
+using txn::Transaction;
+
+class LockingScanTest : public ::testing::Test, public ScanFixture {
+ protected:
+  void SetUp() override { OpenAll(); }
+
+  // "1 2" of a locking walk over a whole index.
+  std::string Walk(Transaction& transaction, size_t index, const ReadMode& mode, bool backward = false) {
+    RowReader reader;
+    IndexScan scan;
+    FoundRow row;
+    transaction.StartStatement();
+    reader.Bind(store.get(), &transaction, access.get(), mode);
+    scan.Open(&reader, {.index = index, .covering = true});
+    const auto [lower, upper] = Whole(index);
+    std::string text;
+    Status status = backward ? scan.Last(lower, upper, &row) : scan.First(lower, upper, &row);
+    while (status.ok()) {
+      text += (text.empty() ? "" : " ") + TextOf(row.row);
+      status = backward ? scan.Previous(&row) : scan.Next(&row);
+    }
+    scan.Close();
+    return status.Is(Code::kNotFound) ? text : text + " " + status.ToString();
+  }
+  std::string ByUnique(Transaction& transaction, int unique, const ReadMode& mode) {
+    RowReader reader;
+    StoredRow row;
+    transaction.StartStatement();
+    reader.Bind(store.get(), &transaction, access.get(), mode);
+    const Status status = reader.ByUniqueKey(kUnique, UniqueKey(unique), &row);
+    if (status.Is(Code::kNotFound)) return "-";
+    return status.ok() ? TextOf(row) : status.ToString();
+  }
+
+  // Runs `read` in a transaction of its own on another thread until it waits for a lock, then changes
+  // and commits what `holder` changes, and gives what was read.
+  std::string ReadAcross(Transaction& holder, const std::function<std::string(Transaction&)>& read,
+                         const std::function<void()>& change) {
+    std::string text;
+    auto transaction = Begin();
+    std::thread reading([&] { text = read(*transaction); });
+    while (manager->locks().waiting_count() == 0) std::this_thread::yield();
+    change();
+    EXPECT_TRUE(holder.Commit(Durability::kOs).ok());
+    reading.join();
+    EXPECT_TRUE(transaction->Rollback().ok());
+    return text;
+  }
+  std::unique_ptr<Transaction> Hold(int id) {
+    auto transaction = Begin();
+    transaction->StartStatement();
+    EXPECT_TRUE(transaction->Lock(PrimaryKey(id), {.wait = LockWait::kNoWait}, nullptr).ok());
+    return transaction;
+  }
+};
+
+TEST_F(LockingScanTest, LocksWhatItGivesAndReadsTheNewestState) {
+  CommitRows({{1, 10, 1}, {2, 20, 2}});
+  auto transaction = Begin();
+  EXPECT_TRUE(transaction->ReadView()->taken());
+  CommitRemoval({{1, 10, 1}});
+  CommitRows({{3, 30, 3}});
+  for (const size_t index : {kPrimary, kUnique}) EXPECT_EQ(Walk(*transaction, index, Locking()), "2 3");
+  EXPECT_EQ(Walk(*transaction, kNumbers, Locking(), /*backward=*/true), "2 3");
+  EXPECT_TRUE(manager->locks().Holds(*transaction, PrimaryKey(2), txn::LockMode::kExclusive));
+  EXPECT_TRUE(manager->locks().Holds(*transaction, PrimaryKey(3), txn::LockMode::kExclusive));
+  EXPECT_EQ(transaction->lock_count(), 2u);
+}
+
+TEST_F(LockingScanTest, LockedRowsAreRefusedOrSkipped) {
+  CommitRows({{1, 10, 1}, {2, 20, 2}, {3, 30, 3}});
+  auto holder = Hold(2);
+  for (const size_t index : {kPrimary, kUnique}) {
+    auto transaction = Begin();
+    EXPECT_EQ(Walk(*transaction, index, Locking()), "1 " + Status::Of(Code::kLockBusy).ToString());
+    EXPECT_EQ(Walk(*transaction, index, Locking(LockWait::kNoWait, true)), "1 3");
+    EXPECT_EQ(Walk(*transaction, index, Locking(LockWait::kNoWait, true), true), "3 1");
+  }
+}
+
+TEST_F(LockingScanTest, AfterAWaitItGivesTheRowAsItIsThen) {
+  for (const size_t index : {kPrimary, kUnique, kNumbers}) {
+    for (const bool backward : {false, true}) {
+      SCOPED_TRACE(std::to_string(index) + (backward ? " backward" : " forward"));
+      CommitRows({{1, 10, 1}, {2, 20, 1}, {3, 30, 1}});
+      auto holder = Hold(2);
+      const std::string text = ReadAcross(
+          *holder, [&](Transaction& t) { return Walk(t, index, Locking(LockWait::kWait), backward); },
+          [&] { ASSERT_TRUE(PutRow(*holder, {2, 20, 1, "new"}).ok()); });
+      EXPECT_EQ(text, backward ? "3 2:new 1" : "1 2:new 3");
+    }
+  }
+}
+
+TEST_F(LockingScanTest, AfterAWaitARowThatHasGoneIsPassedOver) {
+  for (const size_t index : {kPrimary, kUnique, kNumbers}) {
+    for (const bool backward : {false, true}) {
+      SCOPED_TRACE(std::to_string(index) + (backward ? " backward" : " forward"));
+      CommitRows({{1, 10, 1}, {2, 20, 1}, {3, 30, 1}});
+      auto holder = Hold(2);
+      const std::string text = ReadAcross(
+          *holder, [&](Transaction& t) { return Walk(t, index, Locking(LockWait::kWait), backward); },
+          [&] { ASSERT_TRUE(RemoveRow(*holder, {2, 20, 1}).ok()); });
+      EXPECT_EQ(text, backward ? "3 1" : "1 3");
+    }
+  }
+}
+
+TEST_F(LockingScanTest, AfterAWaitItMeetsWhatWasCommittedInFrontOfIt) {
+  CommitRows({{1, 10, 1}, {2, 20, 2}});
+  auto holder = Hold(2);
+  const std::string text = ReadAcross(
+      *holder, [&](Transaction& t) { return Walk(t, kUnique, Locking(LockWait::kWait)); },
+      [&] {
+        // The row's own entry moves ahead of the walk, and a new row comes.
+        ASSERT_TRUE(RemoveRow(*holder, {2, 20, 2}).ok());
+        ASSERT_TRUE(PutRow(*holder, {2, 40, 2, "moved"}).ok());
+        ASSERT_TRUE(PutRow(*holder, {3, 30, 3, "new"}).ok());
+      });
+  EXPECT_EQ(text, "1 3:new 2:moved");
+}
+
+TEST_F(LockingScanTest, AnEntryThatNowBelongsToAnotherRowIsMetAgain) {
+  CommitRows({{1, 10, 1}, {2, 20, 2}});
+  auto holder = Hold(1);
+  const std::string text = ReadAcross(
+      *holder, [&](Transaction& t) { return Walk(t, kUnique, Locking(LockWait::kWait)); },
+      [&] {
+        ASSERT_TRUE(RemoveRow(*holder, {1, 10, 1}).ok());
+        ASSERT_TRUE(PutRow(*holder, {1, 30, 1, "moved"}).ok());
+      });
+  EXPECT_EQ(text, "2 1:moved");
+}
+
+TEST_F(LockingScanTest, RowsPassedOverAfterAWaitAreNotLocked) {
+  CommitRows({{1, 10, 1}, {2, 20, 2}});
+  auto holder = Hold(1);
+  uint64_t lock_count = 0;
+  ReadAcross(
+      *holder,
+      [&](Transaction& t) {
+        const std::string text = Walk(t, kUnique, Locking(LockWait::kWait));
+        lock_count = t.lock_count();
+        return text;
+      },
+      [&] { ASSERT_TRUE(RemoveRow(*holder, {1, 10, 1}).ok()); });
+  EXPECT_EQ(lock_count, 1u);
+}
+
+TEST_F(LockingScanTest, PointReadsLockAlsoWhatIsNotThere) {
+  CommitRows({{1, 10, 1, "one"}});
+  auto transaction = Begin(), other = Begin();
+  RowReader reader;
+  StoredRow row;
+  transaction->StartStatement();
+  reader.Bind(store.get(), transaction.get(), access.get(), Locking());
+  ASSERT_TRUE(reader.ByPrimaryKey(PrimaryKey(1), &row).ok());
+  EXPECT_EQ(TextOf(row), "1:one");
+  EXPECT_FALSE(reader.waited());
+  EXPECT_TRUE(reader.ByPrimaryKey(PrimaryKey(2), &row).Is(Code::kNotFound));
+  EXPECT_EQ(transaction->lock_count(), 2u);
+  // Only what the last call itself took is given back.
+  ASSERT_TRUE(reader.ByPrimaryKey(PrimaryKey(1), &row).ok());
+  reader.UnlockLast();
+  EXPECT_EQ(transaction->lock_count(), 2u);
+  ASSERT_TRUE(transaction->Rollback().ok());
+
+  transaction->Begin(txn::Isolation::kReadCommitted);
+  transaction->StartStatement();
+  ASSERT_TRUE(reader.ByPrimaryKey(PrimaryKey(1), &row).ok());
+  reader.UnlockLast();
+  reader.UnlockLast();
+  EXPECT_EQ(transaction->lock_count(), 0u);
+  reader.Bind(store.get(), other.get(), access.get(), ReadMode::Consistent());
+  ASSERT_TRUE(reader.ByPrimaryKey(PrimaryKey(1), &row).ok());
+  EXPECT_TRUE(reader.ByUniqueKey(kUnique, UniqueKey(11), &row).Is(Code::kNotFound));
+  ASSERT_TRUE(reader.ByUniqueKey(kUnique, UniqueKey(10), &row).ok());
+  EXPECT_EQ(TextOf(row), "1:one");
+  EXPECT_EQ(other->lock_count(), 0u);
+}
+
+TEST_F(LockingScanTest, AUniqueKeyIsFollowedToTheRowItMovesTo) {
+  CommitRows({{1, 10, 1}, {2, 20, 2}});
+  // The row it belonged to stays, with another unique value.
+  auto holder = Hold(1);
+  const auto read = [&](Transaction& t) { return ByUnique(t, 10, Locking(LockWait::kWait)); };
+  EXPECT_EQ(ReadAcross(*holder, read,
+                       [&] {
+                         ASSERT_TRUE(RemoveRow(*holder, {1, 10, 1}).ok());
+                         ASSERT_TRUE(RemoveRow(*holder, {2, 20, 2}).ok());
+                         ASSERT_TRUE(PutRow(*holder, {1, 20, 1}).ok());
+                         ASSERT_TRUE(PutRow(*holder, {2, 10, 2, "swapped"}).ok());
+                       }),
+            "2:swapped");
+  // The row it belonged to goes.
+  holder = Hold(2);
+  EXPECT_EQ(ReadAcross(*holder, read,
+                       [&] {
+                         ASSERT_TRUE(RemoveRow(*holder, {2, 10, 2, "swapped"}).ok());
+                         ASSERT_TRUE(PutRow(*holder, {3, 10, 3, "heir"}).ok());
+                       }),
+            "3:heir");
+  // Both go.
+  holder = Hold(3);
+  EXPECT_EQ(ReadAcross(*holder, read, [&] { ASSERT_TRUE(RemoveRow(*holder, {3, 10, 3, "heir"}).ok()); }), "-");
+}
+
+TEST_F(LockingScanTest, AUniqueEntryWithoutItsRowIsDamage) {
+  CommitRows({{1, 10, 1}});
+  store::Batch batch(*store);
+  batch.Delete(store::Family::kData, PrimaryKey(1));
+  ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  for (const ReadMode& mode : {ReadMode::Consistent(), Locking()}) {
+    auto transaction = Begin();
+    RowReader reader;
+    StoredRow row;
+    transaction->StartStatement();
+    reader.Bind(store.get(), transaction.get(), access.get(), mode);
+    EXPECT_TRUE(reader.ByUniqueKey(kUnique, UniqueKey(10), &row).Is(Code::kCorruption));
+  }
+}
+
+}  // namespace
+}  // namespace cairn::scan
