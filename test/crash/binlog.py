@@ -53,7 +53,8 @@ class Replay:
         ]
         with subprocess.Popen(read, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
             writer = subprocess.run(write, stdin=reader.stdout, capture_output=True)
-            assert reader.stderr
+            assert reader.stdout and reader.stderr
+            reader.stdout.close()  # else a reader whose writer has died would wait for ever
             complaint = reader.stderr.read()
         problems = []
         if reader.returncode:

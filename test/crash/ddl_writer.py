@@ -41,6 +41,7 @@ class DdlWriter(threading.Thread):
         self.history: list[str] = []
         self._server = server
         self._rng = random.Random(seed)
+        self._seed = seed
         self._commits = acknowledged
         self._number = 0
 
@@ -72,7 +73,8 @@ class DdlWriter(threading.Thread):
         choice = self._rng.random()
         if choice < 0.4:
             rows = self._rng.randint(1, 50)
-            sql = f"INSERT INTO {name} (a, b) SELECT seq % 7, CONCAT('{self._number}-', seq) FROM seq_1_to_{rows}"
+            tag = f"{self._seed}-{self._number}-"
+            sql = f"INSERT INTO {name} (a, b) SELECT seq % 7, CONCAT('{tag}', seq) FROM seq_1_to_{rows}"
             return Step(sql, {**self.state, name: self.state[name] + rows})
         if choice < 0.55:
             return Step(f"TRUNCATE TABLE {name}", {**self.state, name: 0})

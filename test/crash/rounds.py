@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from . import checks
 from .binlog import Replay
-from .client import Connection
+from .client import Connection, SqlError
 from .ddl_writer import DdlWriter, State, check
 from .schema import DATABASE, DDL_DATABASE, REPLAY_DATABASE, create_statements
 from .server import Server
@@ -102,7 +102,11 @@ class Crashes:
             thread.join()
         self._summary.problems += [thread.failure for thread in threads if thread.failure]
         seconds = self._start()
-        lost, ahead = self._check(writers, ddl)
+        try:
+            lost, ahead = self._check(writers, ddl)
+        except SqlError as error:
+            self._summary.problems.append(f"the checks ended in {error}\n{self._server.log_tail()}")
+            lost, ahead = 0, 0
         summary = self._summary
         summary.rounds, summary.commits = number, summary.commits + commits
         summary.lost_commits += lost
