@@ -84,12 +84,15 @@ TableAccess::TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layou
     const IndexDef& index = def().indexes[i];
     codec::ColumnSet columns(layout_.columns.size());
     bool has_virtual = false;
+    bool has_prefix = false;
     for (const KeyPartDef& part : index.parts) {
       columns.Add(part.column);
       has_virtual |= !layout_.columns[part.column].stored;
+      has_prefix |= part.prefix_bytes != 0;
     }
     columns_of_.push_back(std::move(columns));
     has_virtual_.push_back(has_virtual);
+    has_prefix_.push_back(has_prefix);
     removes_singly_.push_back(index.kind == IndexKind::kSecondary && ValueAlwaysEmpty(def(), index, layout_));
   }
 }

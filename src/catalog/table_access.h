@@ -42,6 +42,9 @@ class TableAccess {
   // Columns that take part in the index (its own parts), for finding indexes an update touches.
   const codec::ColumnSet& columns_of(size_t index) const { return columns_of_[index]; }
 
+  // Whether a part of the index is only the beginning of its column.
+  bool HasPrefix(size_t index) const { return has_prefix_[index]; }
+
   // Whether the index has a virtual generated column.
   bool HasVirtualColumn(size_t index) const { return has_virtual_[index]; }
 
@@ -54,6 +57,7 @@ class TableAccess {
   const codec::RowCodec rows_;
   std::vector<bool> removes_singly_;
   std::vector<bool> has_virtual_;
+  std::vector<bool> has_prefix_;
   std::vector<codec::ColumnSet> columns_of_;
 };
 

@@ -243,8 +243,16 @@ const char* RowCodec::DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8
   return nullptr;
 }
 
+// Written out, because the prefix is a byte or two and this is done for each row read.
+static inline bool StartsWith(ByteView bytes, const std::string& prefix) {
+  if (bytes.size() < prefix.size()) return false;
+  size_t at = 0;
+  while (at < prefix.size() && bytes[at] == prefix[at]) ++at;
+  return at == prefix.size();
+}
+
 const char* RowCodec::DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const {
-  if (value.substr(0, version_bytes_.size()) != version_bytes_) return "the row is of another schema version";
+  if (!StartsWith(value, version_bytes_)) return "the row is of another schema version";
   const uint8_t* bitmap = reinterpret_cast<const uint8_t*>(value.data()) + version_bytes_.size();
   const uint8_t* const end = reinterpret_cast<const uint8_t*>(value.data()) + value.size();
   if (static_cast<size_t>(end - bitmap) < bitmap_bytes_) return "the row is cut short in its bitmap";

@@ -28,6 +28,9 @@ bool LogsChanges(THD* thd);
 // Drops a table by the server's path; the server's error number.
 int DropTableByPath(const char* path);
 
+// For the server's recovery of an interrupted ALTER TABLE: 0 when the dictionary has the new version.
+int CheckTableVersion(handlerton* hton, const char* path, const LEX_CUSTRING* version, ulonglong create_id);
+
 // What all handlers of one table definition share. Replaced as a whole by TRUNCATE.
 class TableShare final : public Handler_share {
  public:
@@ -170,6 +173,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   Status BindWriter();
   int FinishWrite(const Status& status);
   Status CommitCopiedRows();
+  bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;
   void NoteAutoIncrement(const uchar* record);
 
   void UpdateIndexStatistics();
@@ -200,6 +204,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool virtual_from_entry_ = false;  // the row is read, but virtual columns come from the entry
   bool is_registered_ = false;
 
+  // Plans are kept from statement to statement; row_plan_ decodes planned_columns_ of planned_access_.
+  const catalog::TableAccess* planned_access_ = nullptr;
+  bool plans_are_current_ = false;  // made or confirmed in this statement
   std::optional<codec::ColumnSet> planned_columns_;
   std::optional<codec::DecodePlan> row_plan_;
   std::optional<codec::EntryPlan> entry_plan_;

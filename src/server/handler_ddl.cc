@@ -9,9 +9,7 @@ namespace cairn::server {
 namespace {
 
 // Options and clauses the engine would have to ignore; it refuses them by name instead.
-Status RefusedClause(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info) {
-  if (create_info.data_file_name != nullptr) return Status::NotSupported("DATA DIRECTORY in ENGINE=CAIRN");
-  if (create_info.index_file_name != nullptr) return Status::NotSupported("INDEX DIRECTORY in ENGINE=CAIRN");
+Status RefusedClause(THD* thd, const TABLE& form) {
   for (uint key = 0; key < form.s->keys; ++key) {
     if (form.key_info[key].algorithm == HA_KEY_ALG_RTREE) return Status::NotSupported("SPATIAL KEY in ENGINE=CAIRN");
     if (form.key_info[key].algorithm == HA_KEY_ALG_FULLTEXT) return Status::NotSupported("FULLTEXT KEY in ENGINE=CAIRN");
@@ -24,6 +22,17 @@ Status RefusedClause(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_i
     }
   }
   return Status::Ok();
+}
+
+// As the server's engines without symbolic links: the table is made, and the user is told that it is
+// not where they wanted it.
+void WarnOfDirectories(THD* thd, const HA_CREATE_INFO& create_info) {
+  const auto warn = [thd](const char* option) {
+    push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, WARN_OPTION_IGNORED, ER_THD(thd, WARN_OPTION_IGNORED),
+                        option);
+  };
+  if (create_info.data_file_name != nullptr) warn("DATA DIRECTORY");
+  if (create_info.index_file_name != nullptr) warn("INDEX DIRECTORY");
 }
 
 // Changes that touch the definition's names and expressions, but no stored byte.
@@ -39,7 +48,7 @@ constexpr uint kCreateFieldsOfStorage = HA_CREATE_USED_CHARSET | HA_CREATE_USED_
 }  // namespace
 
 int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) {
-  Status status = RefusedClause(ha_thd(), *form, *create_info);
+  Status status = RefusedClause(ha_thd(), *form);
   codec::RecordLayout layout;
   if (status.ok()) status = LayoutOf(*form, &layout);
   if (status.ok()) {
@@ -49,6 +58,7 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     std::shared_ptr<catalog::Table> created;
     status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created);
   }
+  if (status.ok()) WarnOfDirectories(ha_thd(), *create_info);
   if (status.Is(Status::Code::kNotSupported)) {
     // The caller prints only numbers of its own here.
     my_error(ER_NOT_SUPPORTED_YET, MYF(0), std::string(status.message()).c_str());
@@ -67,6 +77,13 @@ int DropTableByPath(const char* path) {
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
   if (status.ok()) GlobalEngine()->WakeReclaimer();
   return ServerError(current_thd, status, nullptr);
+}
+
+int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING* version, ulonglong) {
+  std::shared_ptr<catalog::Table> table;
+  if (!GlobalEngine()->catalog().Find(TableNameOfPath(path), &table).ok()) return 1;
+  const ByteView wanted = AsBytes(version->str, version->length);
+  return table->def().server_version == wanted ? 0 : 1;
 }
 
 int Handler::delete_table(const char* name) { return DropTableByPath(name); }
@@ -107,9 +124,9 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
 
 bool Handler::inplace_alter_table(TABLE*, Alter_inplace_info*) { return false; }
 
-bool Handler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) {
+// Of a partitioned table the server calls this for each partition.
+bool Handler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info*, bool commit) {
   if (!commit) return false;
-  changes->group_commit_ctx = nullptr;
   codec::RecordLayout layout;
   Status status = LayoutOf(*altered, &layout);
   const std::string name = TableNameOfPath(name_.c_str());

@@ -112,8 +112,7 @@ int Handler::reset() {
   keyread_ = false;
   covering_ = false;
   virtual_from_entry_ = false;
-  planned_columns_.reset();
-  row_plan_.reset();
+  plans_are_current_ = false;
   entry_plan_.reset();
   filter_plan_.reset();
   filter_row_plan_.reset();

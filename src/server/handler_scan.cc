@@ -44,7 +44,9 @@ void Handler::MakePlans(unsigned index, bool keyread) {
       virtual_from_entry_ = true;
     }
   }
-  if (row_plan_ && planned_columns_ && *planned_columns_ == wanted) return;
+  plans_are_current_ = true;
+  if (planned_access_ == access_.get() && *planned_columns_ == wanted) return;
+  planned_access_ = access_.get();
   row_plan_.emplace(access_->rows().Plan(wanted));
   planned_columns_.emplace(std::move(wanted));
 }
@@ -52,7 +54,7 @@ void Handler::MakePlans(unsigned index, bool keyread) {
 // The server changed which columns it wants in the middle of a statement.
 void Handler::column_bitmaps_signal() {
   handler::column_bitmaps_signal();
-  if (access_ != nullptr && row_plan_ && !covering_) MakePlans(0, false);
+  if (plans_are_current_ && !covering_ && !virtual_from_entry_) MakePlans(0, false);
 }
 
 // --- Delivering rows ---
@@ -66,7 +68,13 @@ ByteView Handler::KeepValue(ByteView value) {
 
 Status Handler::DecodeRow(uchar* record, const FoundRow& row) {
   if (covering_) {
-    return access_->indexes()[IndexOf(active_index)].DecodeColumns(*entry_plan_, row.key, row.value, record);
+    const codec::IndexCodec& codec = access_->indexes()[IndexOf(active_index)];
+    if (access_->primary().has_hidden_row_id()) {
+      search_key_.Clear();
+      CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(row.key, row.value, &search_key_));
+      CAIRN_RETURN_IF_ERROR(access_->primary().HiddenRowIdOf(search_key_.view(), &hidden_row_id_));
+    }
+    return codec.DecodeColumns(*entry_plan_, row.key, row.value, record);
   }
   if (virtual_from_entry_ && !row.key.empty()) {
     CAIRN_RETURN_IF_ERROR(
@@ -302,8 +310,9 @@ int Handler::index_next_same(uchar* record, const uchar* key, uint key_length) {
 Item* Handler::idx_cond_push(uint key, Item* condition) {
   pushed_idx_cond = condition;
   pushed_idx_cond_keyno = key;
-  in_range_check_pushed_down = true;
   const unsigned index = IndexOf(key);
+  // Entries do not give prefixes back, so with them the server compares the whole rows itself.
+  in_range_check_pushed_down = !access_->HasPrefix(index);
   ColumnSet columns(access_->layout().columns.size());
   for (const size_t source : {size_t{index}, size_t{0}}) {
     for (const catalog::KeyPartDef& part : access_->def().indexes[source].parts) {
@@ -326,7 +335,11 @@ scan::EntryFilter::Verdict Handler::Check(ByteView key, ByteView value) {
                             ? access_->rows().Decode(*filter_row_plan_, key, value, table->record[0])
                             : access_->indexes()[index].DecodeColumns(*filter_plan_, key, value, table->record[0]);
   if (!status.ok()) return Verdict::kTake;
-  switch (handler_index_cond_check(this)) {
+  key_range* const range = end_range;
+  if (!in_range_check_pushed_down) end_range = nullptr;
+  const check_result_t result = handler_index_cond_check(this);
+  end_range = range;
+  switch (result) {
     case CHECK_POS: return Verdict::kTake;
     case CHECK_NEG: return Verdict::kSkip;
     case CHECK_OUT_OF_RANGE: return Verdict::kEnd;
@@ -363,7 +376,7 @@ void Handler::EncodePosition(const uchar* position, ByteBuffer* key) const {
 }
 
 int Handler::rnd_pos(uchar* record, uchar* position) {
-  if (!row_plan_) MakePlans(0, false);
+  if (!plans_are_current_) MakePlans(0, false);
   EncodePosition(position, &lower_);
   FoundRow row;
   const bool covering = std::exchange(covering_, false);

@@ -73,7 +73,15 @@ ColumnSet Handler::TouchedColumns() const {
   return touched;
 }
 
+// UPDATE compares rows itself; REPLACE and ON DUPLICATE KEY UPDATE want to be told.
+bool Handler::IsUnchanged(const uchar* old_record, const uchar* new_record) const {
+  const int command = thd_sql_command(ha_thd());
+  return (command == SQLCOM_REPLACE || command == SQLCOM_REPLACE_SELECT) && old_record == table->record[1] &&
+         new_record == table->record[0] && !compare_record(table);
+}
+
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
+  if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
   Status status = BindWriter();
   if (!status.ok()) return Fail(status);
   status = writer_.Update(RowOf(old_record), RowOf(new_record), TouchedColumns());

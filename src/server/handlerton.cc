@@ -223,6 +223,7 @@ void FillHandlerton(handlerton* hton) {
   hton->savepoint_release = ReleaseSavepoint;
   hton->start_consistent_snapshot = StartConsistentSnapshot;
   hton->drop_table = DropTable;
+  hton->check_version = CheckTableVersion;
   hton->drop_database = DropDatabase;
   hton->show_status = ShowEngineStatus;
   hton->tablefile_extensions = hton_no_exts;

@@ -14,6 +14,7 @@
 #include <log.h>
 #include <sql_base.h>
 #include <sql_table.h>
+#include <sql_update.h>
 #include <table.h>
 
 #include <mysql/plugin.h>
