@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The engine on a real directory: start, stop, restart, refusals, reclaiming.
+#include "engine/engine.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "catalog/dictionary_keys.h"
+#include "catalog/testing.h"
+#include "store/store_testing.h"
+
+namespace cairn::engine {
+namespace {
+
+using catalog::IndexKind;
+using catalog::testing::MakeDef;
+using catalog::testing::MakeIndex;
+using Code = Status::Code;
+using codec::ColumnType;
+using store::Durability;
+using store::Family;
+
+class EngineTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "cairn_engine_XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    scratch = pattern;
+    options.directory = scratch + "/store";
+    options.memory_bytes = uint64_t{32} << 20;
+    options.cores = 1;
+    options.log = &log;
+    layout = codec::testing::LayoutBuilder().Add(ColumnType::kInteger, 4, false).Add(ColumnType::kInteger, 4, true).layout();
+  }
+  void TearDown() override {
+    engine.reset();
+    std::filesystem::remove_all(scratch);
+  }
+
+  Status Start() { return Engine::Start(options, &engine); }
+  void MustStart() {
+    const Status status = Start();
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  void Restart() {
+    engine.reset();
+    MustStart();
+  }
+
+  std::shared_ptr<catalog::Table> Create(const std::string& name, IndexKind primary = IndexKind::kPrimary) {
+    const std::vector<codec::KeyPart> no_parts, first = {{.column = 0}}, second = {{.column = 1}};
+    std::shared_ptr<catalog::Table> table;
+    const Status status = engine->catalog().Create(
+        MakeDef(name, layout,
+                {MakeIndex(primary, "PRIMARY", primary == IndexKind::kPrimary ? first : no_parts),
+                 MakeIndex(IndexKind::kSecondary, "k", second)}),
+        1, &table);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return table;
+  }
+  std::shared_ptr<catalog::Table> Find(const std::string& name) {
+    std::shared_ptr<catalog::Table> table;
+    return engine->catalog().Find(name, &table).ok() ? table : nullptr;
+  }
+  std::shared_ptr<catalog::TableAccess> AccessOf(const std::shared_ptr<catalog::Table>& table) {
+    std::shared_ptr<catalog::TableAccess> access;
+    EXPECT_TRUE(catalog::TableAccess::Make(table, layout, &access).ok());
+    return access;
+  }
+
+  // Adds rows `begin` to `end` and counts them; `name` prepares instead of committing.
+  void AddRows(const std::shared_ptr<catalog::Table>& table, int begin, int end, const char* name = nullptr) {
+    const auto access = AccessOf(table);
+    auto transaction = engine->transactions().NewTransaction();
+    transaction->Begin(txn::Isolation::kRepeatableRead);
+    transaction->StartStatement();
+    for (int id = begin; id < end; ++id) {
+      codec::testing::TestRecord record(layout);
+      record.Set(0, AsBytes(&id, 4));
+      record.Set(1, AsBytes(&id, 4));
+      catalog::testing::Entries entries;
+      const uint64_t row_id = access->primary().has_hidden_row_id() ? table->TakeRowId() : 0;
+      catalog::testing::AddEntriesOf(*access, record.data(), row_id, &entries);
+      for (const auto& [key, value] : entries) ASSERT_TRUE(transaction->Put(Family::kData, key, value).ok());
+    }
+    transaction->AddTableCounters(table->def().id,
+                                  {.row_count = end - begin, .auto_increment_next = static_cast<uint64_t>(end)});
+    transaction->EndStatement();
+    if (name == nullptr) {
+      ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+    } else {
+      ASSERT_TRUE(transaction->Prepare(name, Durability::kSync).ok());
+      engine->transactions().Detach(std::move(transaction));
+    }
+  }
+  size_t EntryCount(const catalog::TableDef& def) {
+    return catalog::testing::CommittedEntries(engine->store(), def).size();
+  }
+  std::vector<IndexId> Dropped() {
+    std::vector<IndexId> indexes;
+    EXPECT_TRUE(engine->catalog().DroppedIndexes(&indexes).ok());
+    return indexes;
+  }
+
+  // The names and contents of what a start must not touch.
+  std::string Contents() const {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(options.directory)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      std::ostringstream bytes;
+      bytes << file.rdbuf();
+      files[entry.path().filename()] = bytes.str();
+    }
+    std::string all;
+    for (const auto& [name, bytes] : files) all += name + "\n" + bytes + "\n";
+    return all;
+  }
+
+  std::string scratch;
+  store::LogLines log;
+  EngineOptions options;
+  codec::RecordLayout layout;
+  std::unique_ptr<Engine> engine;
+};
+
+TEST_F(EngineTest, TablesRowsAndCountersSurviveARestart) {
+  MustStart();
+  const auto table = Create("d/t");
+  AddRows(table, 0, 100);
+  EXPECT_EQ(table->row_count(), 100u);
+  EXPECT_EQ(table->auto_increment_next(), 100u);
+  table->RaiseAutoIncrementNext(500);  // handed out, never committed
+  const auto before = catalog::testing::CommittedEntries(engine->store(), table->def());
+  EXPECT_EQ(before.size(), 200u);
+  Restart();
+  const auto again = Find("d/t");
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->def(), table->def());
+  EXPECT_EQ(again->row_count(), 100u);
+  EXPECT_EQ(again->auto_increment_next(), 500u);
+  EXPECT_EQ(catalog::testing::CommittedEntries(engine->store(), again->def()), before);
+}
+
+TEST_F(EngineTest, DroppedTablesGiveTheirKeysBack) {
+  MustStart();
+  const auto dropped = Create("d/dropped"), truncated = Create("d/truncated"), kept = Create("d/kept");
+  for (const auto& table : {dropped, truncated, kept}) AddRows(table, 0, 500);
+  ASSERT_TRUE(engine->catalog().Drop("d/dropped").ok());
+  std::shared_ptr<catalog::Table> empty;
+  ASSERT_TRUE(engine->catalog().Truncate("d/truncated", &empty).ok());
+  AddRows(empty, 0, 3);
+  EXPECT_EQ(Dropped().size(), 4u);
+  engine->WakeReclaimer();
+  while (!Dropped().empty()) std::this_thread::yield();
+  EXPECT_EQ(EntryCount(dropped->def()), 0u);
+  EXPECT_EQ(EntryCount(truncated->def()), 0u);
+  EXPECT_EQ(EntryCount(empty->def()), 6u);
+  EXPECT_EQ(EntryCount(kept->def()), 1000u);
+  Restart();
+  EXPECT_EQ(Dropped().size(), 0u);
+  EXPECT_EQ(EntryCount(dropped->def()), 0u);
+  EXPECT_EQ(EntryCount(kept->def()), 1000u);
+}
+
+TEST_F(EngineTest, WhatWasDroppedBeforeARestartIsReclaimedAfterIt) {
+  MustStart();
+  const auto table = Create("d/t");
+  AddRows(table, 0, 100);
+  ASSERT_TRUE(engine->catalog().Drop("d/t").ok());
+  Restart();
+  EXPECT_EQ(Find("d/t"), nullptr);
+  engine->WakeReclaimer();
+  while (!Dropped().empty()) std::this_thread::yield();
+  EXPECT_EQ(EntryCount(table->def()), 0u);
+}
+
+TEST_F(EngineTest, PreparedRowsAreNotOverwrittenAfterARestart) {
+  MustStart();
+  AddRows(Create("d/t", IndexKind::kHiddenPrimary), 0, 3, "x1");
+  Restart();
+  EXPECT_EQ(engine->transactions().ListPrepared(), (std::vector<std::string>{"x1"}));
+  const auto table = Find("d/t");
+  EXPECT_EQ(table->row_count(), 0u);
+  AddRows(table, 10, 12);
+  ASSERT_TRUE(engine->transactions().CommitPrepared("x1", Durability::kSync).ok());
+  EXPECT_EQ(EntryCount(table->def()), 10u);
+}
+
+TEST_F(EngineTest, ASecondEngineOnTheDirectoryIsBusy) {
+  MustStart();
+  std::unique_ptr<Engine> second;
+  const Status status = Engine::Start(options, &second);
+  EXPECT_TRUE(status.Is(Code::kBusy)) << status.ToString();
+  EXPECT_NE(status.message().find(options.directory), std::string::npos) << status.message();
+  EXPECT_EQ(second, nullptr);
+  // The first one is not disturbed, and afterwards the directory is free.
+  AddRows(Create("d/t"), 0, 3);
+  engine.reset();
+  EXPECT_TRUE(Engine::Start(options, &second).ok());
+}
+
+TEST_F(EngineTest, ANewerStoreFormatIsRefusedAndNothingChanges) {
+  MustStart();
+  Create("d/t");
+  engine.reset();
+  std::ofstream(options.directory + "/CAIRN_FORMAT") << "cairn store format 99\n";
+  const std::string before = Contents();
+  const Status status = Start();
+  EXPECT_TRUE(status.Is(Code::kFormatTooNew)) << status.ToString();
+  EXPECT_EQ(engine, nullptr);
+  EXPECT_EQ(Contents(), before);
+}
+
+TEST_F(EngineTest, ANewerDictionaryIsRefusedAndLeftAsItIs) {
+  MustStart();
+  const auto table = Create("d/t");
+  const std::string key = catalog::KindKey(catalog::RecordKind::kFormat);
+  const auto put_version = [&](store::Store& store, ByteView version) {
+    store::Batch batch(store);
+    batch.Put(Family::kDictionary, key, version);
+    ASSERT_TRUE(store.Write(batch, Durability::kSync).ok());
+  };
+  put_version(engine->store(), "\x02");
+  engine.reset();
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Status status = Start();
+    EXPECT_TRUE(status.Is(Code::kFormatTooNew)) << status.ToString();
+    EXPECT_EQ(engine, nullptr);
+  }
+  std::unique_ptr<store::Store> store;
+  store::StoreOptions store_options;
+  store_options.directory = options.directory;
+  ASSERT_TRUE(store::Store::Open(store_options, &store).ok());
+  put_version(*store, "\x01");
+  store.reset();
+  MustStart();
+  EXPECT_EQ(Find("d/t")->def(), table->def());
+}
+
+TEST_F(EngineTest, BadOptionsAreRefusedAndLeaveNothingRunning) {
+  options.expert_db_options = "no_such_option=1";
+  const Status status = Start();
+  EXPECT_TRUE(status.Is(Code::kInvalidArgument)) << status.ToString();
+  EXPECT_EQ(engine, nullptr);
+  options.expert_db_options.clear();
+  MustStart();
+}
+
+TEST_F(EngineTest, ManyShortLivesLoseNothing) {
+  MustStart();
+  Create("d/t");
+  for (int life = 0; life < 8; ++life) {
+    AddRows(Find("d/t"), life * 10, life * 10 + 10);
+    Restart();
+    EXPECT_EQ(Find("d/t")->row_count(), static_cast<uint64_t>(life * 10 + 10));
+    EXPECT_EQ(EntryCount(Find("d/t")->def()), static_cast<size_t>(life * 20 + 20));
+  }
+}
+
+TEST(MemoryTest, TheDefaultIsAShareOfTheMachine) {
+  const uint64_t bytes = DefaultMemoryBytes();
+  const uint64_t machine =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+  EXPECT_GE(bytes, uint64_t{64} << 20);
+  EXPECT_LE(bytes, std::max(machine / 4, uint64_t{64} << 20));
+  EXPECT_EQ(bytes, DefaultMemoryBytes());
+}
+
+TEST(DurabilityTest, SettingsMapToWhatTheyPromise) {
+  EXPECT_EQ(DurabilityOf(FlushAtCommit::kEverySecond), Durability::kBuffered);
+  EXPECT_EQ(DurabilityOf(FlushAtCommit::kSync), Durability::kSync);
+  EXPECT_EQ(DurabilityOf(FlushAtCommit::kOs), Durability::kOs);
+}
+
+}  // namespace
+}  // namespace cairn::engine

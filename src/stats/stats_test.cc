@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Range counts and samples against tables whose truth is known.
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "catalog/testing.h"
+#include "stats/cardinality.h"
+#include "stats/range_estimate.h"
+#include "store/store_testing.h"
+
+namespace cairn::stats {
+namespace {
+
+using catalog::IndexKind;
+using catalog::testing::MakeAccess;
+using catalog::testing::MakeDef;
+using catalog::testing::MakeIndex;
+using codec::ColumnType;
+using codec::testing::LayoutBuilder;
+using codec::testing::TestRecord;
+using store::Durability;
+using store::Family;
+
+// id INT primary key, a INT, b INT; index on (a, b).
+class StatsTest : public ::testing::Test, public store::StoreFixture {
+ protected:
+  static constexpr size_t kPrimary = 0, kPair = 1;
+
+  void SetUp() override {
+    Open();
+    layout = LayoutBuilder()
+                 .Add(ColumnType::kInteger, 4, false)
+                 .Add(ColumnType::kInteger, 4, false)
+                 .Add(ColumnType::kInteger, 4, false)
+                 .layout();
+    access = MakeAccess(MakeDef("test/t", layout,
+                                {MakeIndex(IndexKind::kPrimary, "PRIMARY", {{.column = 0}}, 1),
+                                 MakeIndex(IndexKind::kSecondary, "ab", {{.column = 1}, {.column = 2}}, 2)}),
+                        layout);
+  }
+
+  TestRecord RecordOf(int id, int a, int b) const {
+    TestRecord record(layout);
+    record.Set(0, AsBytes(&id, 4));
+    record.Set(1, AsBytes(&a, 4));
+    record.Set(2, AsBytes(&b, 4));
+    return record;
+  }
+  // Rows 0 to count - 1, whose columns `a_of` and `b_of` give.
+  void Fill(int count, const std::function<int(int)>& a_of, const std::function<int(int)>& b_of) {
+    for (int begin = 0; begin < count; begin += 1000) {
+      store::Batch batch(*store);
+      for (int id = begin; id < std::min(count, begin + 1000); ++id) {
+        catalog::testing::Entries entries;
+        catalog::testing::AddEntriesOf(*access, RecordOf(id, a_of(id), b_of(id)).data(), 0, &entries);
+        for (const auto& [key, value] : entries) batch.Put(Family::kData, key, value);
+      }
+      ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    }
+  }
+  void DeleteIds(int begin, int end) {
+    store::Batch batch(*store);
+    for (int id = begin; id < end; ++id) batch.Delete(Family::kData, KeyOf(id));
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  }
+  std::string KeyOf(int id) const {
+    ByteBuffer key;
+    access->primary().EncodePrimaryKey(RecordOf(id, 0, 0).data(), 0, &key);
+    return key.ToString();
+  }
+
+  RangeCount Count(int begin, int end, uint64_t table_rows) {
+    RangeCount count;
+    const Status status = CountRange(*store, IndexId(1), KeyOf(begin), KeyOf(end), table_rows, &count);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return count;
+  }
+  void ExpectExact(uint64_t rows, const RangeCount& count) {
+    EXPECT_TRUE(count.exact);
+    EXPECT_EQ(count.rows, rows);
+  }
+  // Within a factor.
+  static void ExpectAbout(double truth, double found, double factor, const char* what) {
+    EXPECT_GE(found, truth / factor) << what;
+    EXPECT_LE(found, truth * factor) << what;
+  }
+  void ExpectLargeRangesAbout(int count, const char* what) {
+    const uint64_t rows = static_cast<uint64_t>(count);
+    for (const int part : {2, 4, 10}) {
+      const int begin = count / 3;
+      const RangeCount found = Count(begin, begin + count / part, rows);
+      EXPECT_FALSE(found.exact);
+      ExpectAbout(count / part, static_cast<double>(found.rows), 3, what);
+    }
+    ExpectAbout(count, static_cast<double>(Count(0, count, rows).rows), 1.5, what);
+  }
+
+  std::vector<double> Sample(size_t index, uint64_t table_rows) {
+    std::vector<double> rows_per_value;
+    const Status status = SampleIndex(*store, access->indexes()[index], table_rows, &rows_per_value);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(rows_per_value.size(), access->indexes()[index].own_part_count());
+    return rows_per_value;
+  }
+  void ExpectSample(size_t index, int count, std::initializer_list<double> truth, double factor) {
+    for (const char* where : {"memtable", "file"}) {
+      const std::vector<double> found = Sample(index, static_cast<uint64_t>(count));
+      size_t part = 0;
+      for (const double rows : truth) ExpectAbout(rows, found[part++], factor, where);
+      ASSERT_TRUE(store->FlushMemtables().ok());
+    }
+  }
+
+  codec::RecordLayout layout;
+  std::shared_ptr<catalog::TableAccess> access;
+};
+
+TEST_F(StatsTest, SmallRangesAreCountedExactly) {
+  Fill(1000, [](int id) { return id; }, [](int) { return 0; });
+  for (const bool flushed : {false, true}) {
+    SCOPED_TRACE(flushed);
+    ExpectExact(0, Count(-5, 0, 1000));
+    ExpectExact(1, Count(7, 8, 1000));
+    ExpectExact(63, Count(100, 163, 1000));
+    ExpectExact(3, Count(997, 5000, 1000));
+    ExpectExact(0, Count(10, 10, 1000));
+    ExpectExact(0, Count(20, 10, 1000));
+    EXPECT_GE(Count(100, 300, 1000).rows, 64u);
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  DeleteIds(100, 160);
+  ExpectExact(3, Count(100, 163, 1000));
+}
+
+TEST_F(StatsTest, LargeRangesAreEstimatedWhereverTheyLie) {
+  constexpr int kRows = 60000;
+  Fill(kRows, [](int id) { return id; }, [](int) { return 0; });
+  ExpectLargeRangesAbout(kRows, "memtable");
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ExpectLargeRangesAbout(kRows, "file");
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ExpectLargeRangesAbout(kRows, "compacted");
+}
+
+TEST_F(StatsTest, DeletedRowsDoNotCountForLong) {
+  constexpr int kRows = 60000;
+  Fill(kRows, [](int id) { return id; }, [](int) { return 0; });
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  DeleteIds(0, kRows / 2);
+  // What is left of an emptied range is found by walking, however many deletions lie in it.
+  ExpectExact(0, Count(0, kRows / 2, kRows / 2));
+  ExpectAbout(kRows / 2, static_cast<double>(Count(0, kRows, kRows / 2).rows), 1.5, "all");
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ExpectAbout(kRows / 4, static_cast<double>(Count(kRows / 2, kRows * 3 / 4, kRows / 2).rows), 3, "compacted");
+}
+
+TEST_F(StatsTest, SmallIndexesAreReadWhole) {
+  EXPECT_EQ(Sample(kPair, 0), (std::vector<double>{1, 1}));
+  Fill(1200, [](int id) { return id % 3; }, [](int id) { return id % 12; });
+  EXPECT_EQ(Sample(kPrimary, 1200), (std::vector<double>{1}));
+  EXPECT_EQ(Sample(kPair, 1200), (std::vector<double>{400, 100}));
+}
+
+TEST_F(StatsTest, UniqueColumnsHaveOneRowAValue) {
+  Fill(30000, [](int id) { return id; }, [](int id) { return id; });
+  ExpectSample(kPrimary, 30000, {1}, 1.01);
+  ExpectSample(kPair, 30000, {1, 1}, 1.01);
+}
+
+TEST_F(StatsTest, AConstantColumnHasAllRows) {
+  Fill(30000, [](int) { return 42; }, [](int id) { return id / 2; });
+  ExpectSample(kPair, 30000, {30000, 2}, 1.5);
+}
+
+TEST_F(StatsTest, EvenGroupsAreMeasuredInEachPrefix) {
+  Fill(40000, [](int id) { return id / 1000; }, [](int id) { return id % 50; });
+  ExpectSample(kPair, 40000, {1000, 20}, 3);
+  Fill(40000, [](int id) { return id / 10; }, [](int id) { return id; });
+  ExpectSample(kPrimary, 40000, {1}, 1.01);
+}
+
+// Half of the rows have one value, the others one each: 20000 / 10001 rows a value.
+TEST_F(StatsTest, AVeryCommonValueDoesNotHideTheRareOnes) {
+  Fill(20000, [](int id) { return id % 2 == 0 ? 7 : id; }, [](int id) { return id; });
+  ExpectSample(kPair, 20000, {2, 1}, 3);
+}
+
+}  // namespace
+}  // namespace cairn::stats
