@@ -251,7 +251,9 @@ Status Catalog::Rename(const std::string& from, const std::string& to) {
   const std::lock_guard<std::mutex> lock(mutex_);
   TableDef def, existing;
   CAIRN_RETURN_IF_ERROR(LoadDef(from, &def));
-  if (LoadDef(to, &existing).ok()) return Status(Status::Code::kAlreadyExists, "table " + to);
+  Status taken = LoadDef(to, &existing);
+  if (taken.ok()) return Status(Status::Code::kAlreadyExists, "table " + to);
+  if (!taken.Is(Status::Code::kNotFound)) return taken;
   Batch batch(*store_);
   MergeLiveCounters(def, &batch);
   def.name = to;

@@ -41,8 +41,7 @@ class Catalog {
   Status Rename(const std::string& from, const std::string& to);
   Status Drop(const std::string& name);
 
-  // Replaces the table's indexes by new, empty ones and resets the counters. With
-  // `auto_increment_next` != 0 counting starts there.
+  // Replaces the table's indexes by new, empty ones and resets the counters.
   Status Truncate(const std::string& name, std::shared_ptr<Table>* table);
 
   // Replaces names and the server's version of a definition whose columns and indexes are
