@@ -253,7 +253,7 @@ TEST_F(CatalogCrashTest, ADamagedTableIsNotReplacedByARename) {
   const std::string from = model.tables.begin()->first;
   const auto& [to, damaged] = *model.tables.rbegin();
   store::Batch batch(*store);
-  batch.Put(store::Family::kDictionary, TableKey(RecordKind::kDefinition, damaged.def.id), "nonsense");
+  batch.Put(store::Family::kDictionary, TableKey(RecordKind::kDefinition, damaged.def.id), "\1nonsense");
   ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
   EXPECT_TRUE(catalog->Rename(from, to).Is(Code::kCorruption));
   std::shared_ptr<Table> table;
