@@ -3,6 +3,7 @@
 #include "stats/cardinality.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "stats/range_estimate.h"
@@ -11,15 +12,24 @@ namespace cairn::stats {
 namespace {
 
 constexpr uint64_t kSmallEntriesMax = 2000;
-constexpr int kRunCount = 16;
+constexpr size_t kRunCount = 16;
 constexpr uint64_t kRunEntries = 96;
 
-// Entries seen and places where each prefix changed, over all runs.
+// Entries seen and how many values of each prefix they make up, over all runs.
 struct Tally {
   explicit Tally(unsigned parts) : groups(parts, 0.0), entries(parts, 0.0) {}
   std::vector<double> groups;
   std::vector<double> entries;
 };
+
+// Where one prefix changes within a run.
+struct Changes {
+  uint64_t count = 0;
+  uint64_t first_at = 0;  // entries before the first change
+  uint64_t last_at = 0;   // entries before the last one
+};
+
+using Places = std::array<std::string, kRunCount>;
 
 class Sampler {
  public:
@@ -49,14 +59,14 @@ class Sampler {
     }
     rows_per_value->clear();
     for (size_t part = 0; part < tally_.groups.size(); ++part) {
-      const double groups = std::max(1.0, tally_.groups[part]);
-      rows_per_value->push_back(std::max(1.0, tally_.entries[part] / groups));
+      const double groups = tally_.groups[part];
+      rows_per_value->push_back(groups > 0 ? std::max(1.0, tally_.entries[part] / groups) : 1.0);
     }
     return Status::Ok();
   }
 
  private:
-  // Places between the first and the last key, by the eight bytes behind what both have in common.
+  // A run of neighbours at each sixteenth of the index.
   Status SpreadRuns() {
     cursor_.SeekToLast();
     CAIRN_RETURN_IF_ERROR(cursor_.status());
@@ -67,17 +77,52 @@ class Sampler {
     const std::string first(cursor_.key());
     size_t common = 0;
     while (common < first.size() && common < last.size() && first[common] == last[common]) ++common;
-    const uint64_t low = EightBytes(first, common);
-    const uint64_t high = EightBytes(last, common);
-    for (int run = 0; run < kRunCount; ++run) {
-      std::string place = first.substr(0, common);
-      char bytes[8];
-      StoreBe64(bytes, low + (high - low) / kRunCount * static_cast<uint64_t>(run));
-      place.append(bytes, sizeof bytes);
+    Places places;
+    CAIRN_RETURN_IF_ERROR(
+        FindPlaces(first.substr(0, common), EightBytes(first, common), EightBytes(last, common), &places));
+    for (const std::string& place : places) {
       cursor_.Seek(place);
       CAIRN_RETURN_IF_ERROR(TallyRun(kRunEntries));
     }
     return Status::Ok();
+  }
+
+  // Keys that split the index into parts of the same number of bytes; by their values alone, a few
+  // that lie apart (NULL, zero, a far future) would draw all runs to one place. Found by bisection
+  // of the eight bytes behind what all keys have in common, for all places at once.
+  Status FindPlaces(const std::string& common, uint64_t low, uint64_t high, Places* places) {
+    std::array<uint64_t, kRunCount> from, to;
+    from.fill(low);
+    to.fill(high);
+    to[0] = low;
+    std::array<store::KeyRange, kRunCount> ranges;
+    std::array<store::RangeEstimate, kRunCount> sizes;
+    ranges[0] = {lower_, upper_};  // the first place is known: the whole index is measured instead
+    while (from != to) {
+      for (size_t run = 1; run < kRunCount; ++run) {
+        (*places)[run] = PlaceAt(common, from[run] + (to[run] - from[run]) / 2);
+        ranges[run] = {lower_, (*places)[run]};
+      }
+      CAIRN_RETURN_IF_ERROR(store_.EstimateRanges(store::Family::kData, ranges, sizes));
+      const auto bytes_of = [&](size_t run) { return sizes[run].file_bytes + sizes[run].memory_bytes; };
+      for (size_t run = 1; run < kRunCount; ++run) {
+        const uint64_t middle = from[run] + (to[run] - from[run]) / 2;
+        if (from[run] == to[run]) continue;
+        if (bytes_of(run) >= bytes_of(0) / kRunCount * run) {
+          to[run] = middle;
+        } else {
+          from[run] = middle + 1;
+        }
+      }
+    }
+    for (size_t run = 0; run < kRunCount; ++run) (*places)[run] = PlaceAt(common, from[run]);
+    return Status::Ok();
+  }
+
+  static std::string PlaceAt(const std::string& common, uint64_t value) {
+    char bytes[8];
+    StoreBe64(bytes, value);
+    return common + std::string(bytes, sizeof bytes);
   }
 
   static uint64_t EightBytes(const std::string& key, size_t from) {
@@ -87,46 +132,58 @@ class Sampler {
     return LoadBe64(bytes);
   }
 
-  // Walks on from the cursor, counting changes of each prefix.
+  // Walks on from the cursor, noting where each prefix changes.
   Status TallyRun(uint64_t entries_max) {
     const unsigned parts = index_.own_part_count();
-    std::vector<uint64_t> changes(parts, 0);
-    std::string previous;
+    std::vector<Changes> changes(parts);
+    std::string first, previous;
     uint64_t entries = 0;
     for (; cursor_.Valid() && entries < entries_max; cursor_.Next(), ++entries) {
       const ByteView key = cursor_.key();
+      if (entries == 0) first.assign(key);
       for (unsigned part = 0; entries != 0 && part < parts; ++part) {
         const size_t size = index_.PrefixBytes(key, part + 1);
         if (size != 0 && key.substr(0, size) == ByteView(previous).substr(0, size)) continue;
-        for (unsigned later = part; later < parts; ++later) ++changes[later];
+        for (unsigned later = part; later < parts; ++later) {
+          if (changes[later].count++ == 0) changes[later].first_at = entries;
+          changes[later].last_at = entries;
+        }
         break;
       }
       previous.assign(key);
     }
     CAIRN_RETURN_IF_ERROR(cursor_.status());
     if (entries == 0) return Status::Ok();
-    const bool whole = entries_max == UINT64_MAX;
     for (unsigned part = 0; part < parts; ++part) {
-      if (!whole && changes[part] == 0) {
-        CAIRN_RETURN_IF_ERROR(TallyCommonValue(previous, part));
-        continue;
+      tally_.entries[part] += static_cast<double>(entries);
+      if (entries_max == UINT64_MAX) {
+        tally_.groups[part] += static_cast<double>(changes[part].count + 1);
+      } else {
+        CAIRN_RETURN_IF_ERROR(TallyGroups(changes[part], entries, first, previous, part));
       }
-      // A run begins and ends in the middle of a value.
-      tally_.groups[part] += static_cast<double>(changes[part]) + (whole ? 1 : 0);
-      tally_.entries[part] += static_cast<double>(entries) * (whole ? 1.0 : static_cast<double>(entries - 1) / static_cast<double>(entries));
     }
     return Status::Ok();
   }
 
-  Status TallyCommonValue(const std::string& key, unsigned part) {
+  // A run begins and ends in the midst of a value: of those two it has a share only.
+  Status TallyGroups(const Changes& changes, uint64_t entries, const std::string& first, const std::string& last,
+                     unsigned part) {
+    if (changes.count == 0) return TallyShare(first, part, entries);
+    tally_.groups[part] += static_cast<double>(changes.count - 1);
+    CAIRN_RETURN_IF_ERROR(TallyShare(first, part, changes.first_at));
+    return TallyShare(last, part, entries - changes.last_at);
+  }
+
+  // Adds what `seen` entries are of all that share the first parts of `key`.
+  Status TallyShare(const std::string& key, unsigned part, uint64_t seen) {
     ByteBuffer lower, upper;
     lower.Assign(ByteView(key).substr(0, index_.PrefixBytes(key, part + 1)));
     upper.Assign(lower.view());
-    if (lower.empty() || !codec::AdvancePastPrefix(&upper)) return Status::Ok();
     RangeCount count;
-    CAIRN_RETURN_IF_ERROR(CountRange(store_, index_.id(), lower.view(), upper.view(), table_rows_, &count));
-    tally_.groups[part] += 1;
-    tally_.entries[part] += static_cast<double>(std::max<uint64_t>(1, count.rows));
+    if (!lower.empty() && codec::AdvancePastPrefix(&upper)) {
+      CAIRN_RETURN_IF_ERROR(CountRange(store_, index_.id(), lower.view(), upper.view(), table_rows_, &count));
+    }
+    tally_.groups[part] += static_cast<double>(seen) / static_cast<double>(std::max(seen, count.rows));
     return Status::Ok();
   }
 

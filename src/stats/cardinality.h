@@ -13,10 +13,10 @@ namespace cairn::stats {
 
 // For each prefix of an index's own parts, the average number of entries per distinct value (at
 // least 1). Reads a bounded number of entries: all of a small index, and of a large one runs of
-// neighbours at places spread over its key range.
+// neighbours at places that split its bytes evenly.
 //
-// A run in which a prefix never changes says only that its value is common; such values are measured
-// by the share of the index's bytes they take.
+// Each entry stands for one over the number of entries that share its value, so common and rare
+// values both count for what they are; values that reach out of a run are measured by CountRange.
 // Thread rule: any thread. Takes no locks.
 Status SampleIndex(const store::Store& store, const codec::IndexCodec& index, uint64_t table_rows,
                    std::vector<double>* rows_per_value);

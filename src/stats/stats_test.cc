@@ -187,5 +187,17 @@ TEST_F(StatsTest, AVeryCommonValueDoesNotHideTheRareOnes) {
   ExpectSample(kPair, 20000, {2, 1}, 3);
 }
 
+// Groups of a hundred, and one value far away from all others.
+TEST_F(StatsTest, AnOutlierDoesNotSpoilTheSpread) {
+  Fill(30000, [](int id) { return id == 0 ? 2'000'000'000 : id / 100; }, [](int id) { return id; });
+  ExpectSample(kPair, 30000, {100, 1}, 4);
+}
+
+// Half of the rows are zeros at one end, the others lie far away in pairs.
+TEST_F(StatsTest, ACommonValueAtTheEndIsOneValueOfMany) {
+  Fill(30000, [](int id) { return id % 2 == 0 ? 0 : 1'000'000'000 + id / 4; }, [](int) { return 0; });
+  ExpectSample(kPair, 30000, {4, 4}, 2);
+}
+
 }  // namespace
 }  // namespace cairn::stats
