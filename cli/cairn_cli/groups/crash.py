@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Group crash: kill -9 under load, damaged files and full disks, then checks (test/crash)."""
 
+import shutil
 import sys
 import tempfile
 
@@ -26,11 +27,14 @@ def run(context: Context, report: Report) -> None:
 def _part(context: Context, report: Report, name: str, arguments: list[str]) -> None:
     base = tree.prepare(context.build_type)
     said: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="cairn-crash-") as scratch:
-        code = process.stream(
-            [sys.executable, "-m", "crash", f"--prefix={base}", f"--base={scratch}", *arguments],
-            said.append, log=paths.VAR / "crash" / f"{name.replace(' ', '-')}.log",
-            cwd=paths.ROOT, check=False,
-            env={"PYTHONPATH": str(paths.ROOT / "test"), "PYTHONUNBUFFERED": "1",
-                 **tree.sanitizer_environment(context.build_type)})
+    # A short path: the servers' sockets lie in it. It stays when something failed.
+    scratch = tempfile.mkdtemp(prefix="cairn-crash-")
+    code = process.stream(
+        [sys.executable, "-m", "crash", f"--prefix={base}", f"--base={scratch}", *arguments],
+        said.append, log=paths.VAR / "crash" / f"{name.replace(' ', '-')}.log",
+        cwd=paths.ROOT, check=False,
+        env={"PYTHONPATH": str(paths.ROOT / "test"), "PYTHONUNBUFFERED": "1",
+             **tree.sanitizer_environment(context.build_type)})
+    if code == 0:
+        shutil.rmtree(scratch)
     report.check(name, said[-40:] if code else [])
