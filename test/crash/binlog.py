@@ -42,6 +42,8 @@ class Replay:
             "--no-defaults",
             "--disable-log-bin",
             f"--rewrite-db={DATABASE}->{REPLAY_DATABASE}",
+            # Nothing else: recovery itself logs a DROP TABLE for what it cleans up after DDL.
+            f"--database={REPLAY_DATABASE}",
             *(str(self._server.data / name) for name in todo),
         ]
         write = [

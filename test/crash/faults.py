@@ -196,7 +196,8 @@ def _damaged(scene: Scene, path: Path, harm: Callable[[Path], None], may_lose_ta
         errors += 1
     scene.server.kill()
     problems += scene.no_crash(before)
-    if errors and not may_lose_tail:
+    # A log that ends early is what a crash leaves; anything else that costs rows must be told.
+    if errors and not (may_lose_tail and harm is _cut):
         problems += scene.says(before, r"corrupt|checksum|truncated|damaged")
     if not errors and harm is _flip and not may_lose_tail:
         problems.append(f"the damage in {path.name} was not noticed")
