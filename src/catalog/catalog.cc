@@ -172,6 +172,10 @@ Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<
   Status status = store_->Get(Family::kDictionary, CountersKey(def.id), nullptr, &value);
   if (status.ok()) status = store::DecodeTableCounters(value.view(), &counters);
   if (!status.ok() && !status.Is(Status::Code::kNotFound)) return status;
+  if (const auto recovered = recovered_auto_increment_next_.find(def.id);
+      recovered != recovered_auto_increment_next_.end()) {
+    counters.auto_increment_next = std::max(counters.auto_increment_next, recovered->second);
+  }
   uint64_t next_row_id = 1;
   if (def.HasHiddenPrimaryKey()) {
     char lower[4], upper[4];
@@ -217,6 +221,16 @@ void Catalog::NoteRecoveredKey(ByteView key) {
   const std::lock_guard<std::mutex> lock(mutex_);
   uint64_t& greatest = recovered_row_ids_[IndexId(LoadBe32(key.data()))];
   greatest = std::max(greatest, LoadBe64(key.data() + 4));
+}
+
+bool Catalog::NoteRecoveredCounters(ByteView dictionary_key, const store::TableCounters& change, TableId* table) {
+  const std::string prefix = KindKey(RecordKind::kCounters);
+  if (dictionary_key.size() != prefix.size() + 8 || !dictionary_key.starts_with(prefix)) return false;
+  *table = TableId(LoadBe64(dictionary_key.data() + prefix.size()));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uint64_t& greatest = recovered_auto_increment_next_[*table];
+  greatest = std::max(greatest, change.auto_increment_next);
+  return true;
 }
 
 void Catalog::OnCommit(TableId id, const store::TableCounters& change) {

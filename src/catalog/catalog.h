@@ -68,6 +68,11 @@ class Catalog {
   // A transaction has committed `change` to a table: its live object learns it, if there is one.
   void OnCommit(TableId id, const store::TableCounters& change);
 
+  // Notes what a transaction found prepared at start will add to a table's counters, so that its
+  // AUTO_INCREMENT values are not handed out again. False for a key that is no counters'. Call
+  // before the first table is used.
+  bool NoteRecoveredCounters(ByteView dictionary_key, const store::TableCounters& change, TableId* table);
+
   // A transaction found prepared at start has changed this key. Its rows are not visible yet, but
   // their hidden row ids are taken. Call before any table is used.
   void NoteRecoveredKey(ByteView key);
@@ -92,6 +97,7 @@ class Catalog {
   uint32_t next_index_id_ = 1;
   std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
   std::unordered_map<IndexId, uint64_t> recovered_row_ids_;  // the greatest of prepared transactions
+  std::unordered_map<TableId, uint64_t> recovered_auto_increment_next_;  // likewise
 
   std::shared_mutex live_mutex_;  // taken after mutex_
   std::unordered_map<TableId, std::shared_ptr<Table>> live_;  // guarded by live_mutex_

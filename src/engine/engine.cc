@@ -59,6 +59,10 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
     catalog->NoteRecoveredKey(key);
     lock(key);
   };
+  hooks.recovered_counters = [catalog = started->catalog_.get()](ByteView key, const store::TableCounters& change,
+                                                                 TableId* table) {
+    return catalog->NoteRecoveredCounters(key, change, table);
+  };
   started->transactions_ =
       std::make_unique<txn::TransactionManager>(*started->store_, lock_options, std::move(hooks));
   CAIRN_RETURN_IF_ERROR(started->transactions_->RecoverPrepared());

@@ -134,6 +134,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   enum class Narrowed : uint8_t { kNo, kToPrefix, kToPoint };
 
   void DetachCursors() override;
+  void OnSessionEnd() override;
   Verdict Check(ByteView key, ByteView value) override;
 
   int Fail(const Status& status);

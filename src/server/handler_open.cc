@@ -143,4 +143,11 @@ bool Handler::get_error_message(int error, String* text) {
 
 void Handler::DetachCursors() { scan_.Detach(); }
 
+void Handler::OnSessionEnd() {
+  scan_.Close();
+  reader_.Reset();
+  is_registered_ = false;
+  session_ = nullptr;
+}
+
 }  // namespace cairn::server

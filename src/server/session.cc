@@ -43,7 +43,9 @@ Session::Session(THD* thd) : thd_(thd), transaction_(global_engine->transactions
   transaction_->user_data = thd;
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  for (CursorHolder* holder : holders_) holder->OnSessionEnd();
+}
 
 Session* Session::Existing(THD* thd) {
   return static_cast<Session*>(thd_get_ha_data(thd, global_handlerton));

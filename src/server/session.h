@@ -20,6 +20,9 @@ class CursorHolder {
   virtual ~CursorHolder() = default;
   // Closes cursors but keeps the position, so that a later move continues from it.
   virtual void DetachCursors() = 0;
+  // The session goes away before its holder (a temporary table outlives its connection's session):
+  // forget it and close everything.
+  virtual void OnSessionEnd() = 0;
 };
 
 // Thread rule: the connection's thread; Transaction::Interrupt from any.

@@ -16,8 +16,37 @@ namespace {
 // A transaction object that grew beyond this is given back instead of reused.
 constexpr uint64_t kReusedBytesMax = uint64_t{1} << 20;
 
-// Walks a batch and tells the keys.
-class KeyVisitor final : public rocks::WriteBatch::Handler {
+// Walks a batch, passing over the marks of two-phase commit.
+class BatchVisitor : public rocks::WriteBatch::Handler {
+ public:
+  rocks::Status MarkBeginPrepare(bool) override { return rocks::Status::OK(); }
+  rocks::Status MarkEndPrepare(const rocks::Slice&) override { return rocks::Status::OK(); }
+  rocks::Status MarkNoop(bool) override { return rocks::Status::OK(); }
+  rocks::Status MarkCommit(const rocks::Slice&) override { return rocks::Status::OK(); }
+  rocks::Status MarkRollback(const rocks::Slice&) override { return rocks::Status::OK(); }
+};
+
+// Tells the counter merges alone.
+class CountersVisitor final : public BatchVisitor {
+ public:
+  explicit CountersVisitor(const std::function<void(ByteView, const TableCounters&)>& visit) : visit_(visit) {}
+
+  rocks::Status PutCF(uint32_t, const rocks::Slice&, const rocks::Slice&) override { return rocks::Status::OK(); }
+  rocks::Status DeleteCF(uint32_t, const rocks::Slice&) override { return rocks::Status::OK(); }
+  rocks::Status SingleDeleteCF(uint32_t, const rocks::Slice&) override { return rocks::Status::OK(); }
+  rocks::Status MergeCF(uint32_t, const rocks::Slice& key, const rocks::Slice& operand) override {
+    TableCounters counters;
+    if (!DecodeTableCounters(ToView(operand), &counters).ok()) return rocks::Status::Corruption("malformed counters");
+    visit_(ToView(key), counters);
+    return rocks::Status::OK();
+  }
+
+ private:
+  const std::function<void(ByteView, const TableCounters&)>& visit_;
+};
+
+// Tells the keys.
+class KeyVisitor final : public BatchVisitor {
  public:
   explicit KeyVisitor(const std::function<void(Family, ByteView)>& visit) : visit_(visit) {}
 
@@ -29,11 +58,6 @@ class KeyVisitor final : public rocks::WriteBatch::Handler {
   rocks::Status MergeCF(uint32_t family, const rocks::Slice& key, const rocks::Slice&) override {
     return Tell(family, key);
   }
-  rocks::Status MarkBeginPrepare(bool) override { return rocks::Status::OK(); }
-  rocks::Status MarkEndPrepare(const rocks::Slice&) override { return rocks::Status::OK(); }
-  rocks::Status MarkNoop(bool) override { return rocks::Status::OK(); }
-  rocks::Status MarkCommit(const rocks::Slice&) override { return rocks::Status::OK(); }
-  rocks::Status MarkRollback(const rocks::Slice&) override { return rocks::Status::OK(); }
 
  private:
   rocks::Status Tell(uint32_t family, const rocks::Slice& key) {
@@ -162,6 +186,11 @@ Status WriteTransaction::Rollback() {
 
 Status WriteTransaction::ForEachKey(const std::function<void(Family, ByteView)>& visit) const {
   KeyVisitor visitor(visit);
+  return FromRocks(rocks_->GetWriteBatch()->GetWriteBatch()->Iterate(&visitor));
+}
+
+Status WriteTransaction::ForEachCounters(const std::function<void(ByteView, const TableCounters&)>& visit) const {
+  CountersVisitor visitor(visit);
   return FromRocks(rocks_->GetWriteBatch()->GetWriteBatch()->Iterate(&visitor));
 }
 

@@ -81,6 +81,9 @@ class WriteTransaction {
   // Visits the keys of all changes in the order they were made.
   Status ForEachKey(const std::function<void(Family, ByteView)>& visit) const;
 
+  // Visits the counter merges among them. kCorruption for a merge that is no counters'.
+  Status ForEachCounters(const std::function<void(ByteView dictionary_key, const TableCounters&)>& visit) const;
+
  private:
   friend class Store;
   enum class State : uint8_t { kOpen, kPrepared, kFinished };

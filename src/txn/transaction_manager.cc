@@ -59,6 +59,7 @@ Status TransactionManager::RecoverPrepared() {
     transaction->prepared_ = true;
     transaction->listed_prepared_.store(true, std::memory_order_relaxed);
     CAIRN_RETURN_IF_ERROR(LockRecovered(*transaction));
+    CAIRN_RETURN_IF_ERROR(CountRecovered(*transaction));
     Detach(std::move(transaction));
   }
   return Status::Ok();
@@ -82,6 +83,16 @@ Status TransactionManager::LockRecovered(Transaction& transaction) {
     }
   }));
   return result;
+}
+
+// Its counters are in its batch already; on_commit must hear of them all the same.
+Status TransactionManager::CountRecovered(Transaction& transaction) {
+  transaction.counters_merged_ = true;
+  if (!hooks_.recovered_counters) return Status::Ok();
+  return transaction.writes_->ForEachCounters([&](ByteView key, const store::TableCounters& change) {
+    TableId table;
+    if (hooks_.recovered_counters(key, change, &table)) transaction.tables_.push_back({table, change});
+  });
 }
 
 void TransactionManager::Detach(std::unique_ptr<Transaction> transaction) {

@@ -32,6 +32,10 @@ struct TransactionHooks {
   // The keys to lock again for a change of a transaction found prepared at start; calls `lock` for
   // each. Null locks the changed key itself, which is right only if nothing else stands for a row.
   std::function<void(ByteView changed_key, const std::function<void(ByteView)>& lock)> recovered_lock_keys;
+
+  // Told what a transaction found prepared at start adds to the counters of a table once it commits;
+  // says which table that is, and false for a key that is no table's. Optional.
+  std::function<bool(ByteView counter_key, const store::TableCounters& change, TableId* table)> recovered_counters;
 };
 
 // One transaction, for people to read.
@@ -86,6 +90,7 @@ class TransactionManager {
 
   std::unique_ptr<Transaction> TakePrepared(ByteView name);
   Status LockRecovered(Transaction& transaction);
+  Status CountRecovered(Transaction& transaction);
   void Unregister(Transaction& transaction);
 
   store::Store& store_;
