@@ -281,5 +281,6 @@ class Statements:
             return "virt"
         kind = self._table.kinds[column].sql
         if "CHAR" in kind or "TEXT" in kind:
-            return f"HEX(WEIGHT_STRING({column}))"
+            # Where trailing spaces count for nothing they must not show either.
+            return f"HEX(WEIGHT_STRING({column if 'nopad' in kind else f'RTRIM({column})'}))"
         return f"HEX({column})" if "BLOB" in kind or "BINARY" in kind else f"{column} + 0"
