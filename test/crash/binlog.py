@@ -43,7 +43,7 @@ class Replay:
             "--disable-log-bin",
             f"--rewrite-db={DATABASE}->{REPLAY_DATABASE}",
             # Nothing else: recovery itself logs a DROP TABLE for what it cleans up after DDL.
-            f"--database={REPLAY_DATABASE}",
+            f"--database={DATABASE}",
             *(str(self._server.data / name) for name in todo),
         ]
         write = [

@@ -63,14 +63,19 @@ def _statement(rng: random.Random, level: str) -> str:
         f"INSERT INTO t VALUES ({row}, {value}, {rng.randrange(12) * 10})",
         f"SELECT * FROM t WHERE id = {row} FOR UPDATE",
     ]
-    reads = ["SELECT * FROM t ORDER BY id", f"SELECT id FROM t FORCE INDEX (ka) WHERE a = {value} ORDER BY id"]
-    ends = ["BEGIN", "COMMIT", "ROLLBACK"]
+    reads = [
+        "SELECT * FROM t ORDER BY id",
+        f"SELECT id FROM t FORCE INDEX (ka) WHERE a = {value} ORDER BY id",
+        "SELECT a, id FROM t FORCE INDEX (ka) ORDER BY a DESC, id DESC",
+        f"SELECT * FROM t FORCE INDEX (ub) WHERE b >= {rng.randrange(12) * 10} ORDER BY b",
+        f"SELECT * FROM t WHERE b = {rng.randrange(12) * 10}",
+    ]
+    ends = ["BEGIN", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT s", "ROLLBACK TO s"]
     if level == READ_COMMITTED:
         changes += [
             f"SELECT * FROM t WHERE id = {row} LOCK IN SHARE MODE",
             f"UPDATE t SET a = a + 1 WHERE b = {row * 10}",
             f"REPLACE INTO t VALUES ({row}, {value}, {rng.randrange(12) * 10})",
-            f"SELECT id FROM t WHERE id > {row} ORDER BY id FOR UPDATE SKIP LOCKED",
         ]
     return rng.choice(rng.choice((changes, changes, reads, ends)))
 
