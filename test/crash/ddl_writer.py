@@ -84,7 +84,8 @@ class DdlWriter(threading.Thread):
             del after[name]
             return Step(f"RENAME TABLE {name} TO {target}", after)
         if choice < 0.8:
-            return Step(f"ALTER TABLE {name} ADD COLUMN c{self._number} INT DEFAULT 7, FORCE", dict(self.state))
+            column = f"`c{self._seed}-{self._number}`"
+            return Step(f"ALTER TABLE {name} ADD COLUMN {column} INT DEFAULT 7, FORCE", dict(self.state))
         after = dict(self.state)
         del after[name]
         return Step(f"DROP TABLE {name}", after)
