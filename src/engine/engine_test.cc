@@ -192,6 +192,8 @@ TEST_F(EngineTest, PreparedRowsAreNotOverwrittenAfterARestart) {
   AddRows(table, 10, 12);
   ASSERT_TRUE(engine->transactions().CommitPrepared("x1", Durability::kSync).ok());
   EXPECT_EQ(EntryCount(table->def()), 10u);
+  EXPECT_EQ(table->row_count(), 5u);
+  EXPECT_EQ(table->auto_increment_next(), 12u);
 }
 
 TEST_F(EngineTest, ASecondEngineOnTheDirectoryIsBusy) {
