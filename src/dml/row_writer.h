@@ -45,6 +45,9 @@ class RowWriter {
   // Removes a row. The caller holds its exclusive lock.
   Status Delete(const RowRef& row);
 
+  // Gives back pinned memory; at the end of a statement, and before the store is closed.
+  void Reset() { found_.Reset(); }
+
   size_t duplicate_index() const { return duplicate_index_; }
   ByteView duplicate_primary_key() const { return duplicate_primary_key_.view(); }
 

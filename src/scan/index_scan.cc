@@ -94,9 +94,15 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
     row->row = {key, value};
     return Status::Ok();
   }
-  if (options_.covering) return Status::Ok();
+  const bool changed_here = reader_->ChangedByTransaction();
+  if (options_.covering && !changed_here) return Status::Ok();
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
+  if (changed_here && reader_->transaction().HidesEntry(key, primary_key_.view())) {
+    *take = false;
+    return Status::Ok();
+  }
+  if (options_.covering) return Status::Ok();
   Status status = reader_->ByPrimaryKey(primary_key_.view(), &row->row);
   if (status.Is(Status::Code::kNotFound)) {
     // The transaction itself may have deleted the row since the cursor was opened.

@@ -46,6 +46,9 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
   CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_));
+  if (!mode_.locking && ChangedByTransaction() && transaction_->HidesEntry(key, primary_key_.view())) {
+    return Status::NotFound();
+  }
   // Until the row is locked its key may move to another row, or away; its old row may be gone then.
   for (;;) {
     Status found = ByPrimaryKey(primary_key_.view(), row);

@@ -55,6 +55,10 @@ class RowReader {
   // The sequence number of the newest commit of anybody.
   uint64_t store_sequence() const { return store_->LatestSequence(); }
 
+  // Whether the transaction has changed rows of the table: then entries of the read view may be out
+  // of date (Transaction::HidesEntry).
+  bool ChangedByTransaction() const { return transaction_->HasWritten(table_->primary().id()); }
+
   // Gives back pinned memory; at the end of a statement.
   void Reset();
 

@@ -108,6 +108,7 @@ int Handler::reset() {
   if (is_registered_) session_->RemoveHolder(this);
   is_registered_ = false;
   reader_.Reset();
+  writer_.Reset();
   kept_value_.ShrinkAbove(size_t{1} << 20);
   keyread_ = false;
   covering_ = false;
