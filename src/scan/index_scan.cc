@@ -98,9 +98,9 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
   if (options_.covering && !changed_here) return Status::Ok();
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
-  if (changed_here && reader_->transaction().HidesEntry(key, primary_key_.view())) {
-    *take = false;
-    return Status::Ok();
+  if (changed_here) {
+    CAIRN_RETURN_IF_ERROR(reader_->EntryIsCurrent(options_.index, key, primary_key_.view(), take));
+    if (!*take) return Status::Ok();
   }
   if (options_.covering) return Status::Ok();
   Status status = reader_->ByPrimaryKey(primary_key_.view(), &row->row);

@@ -46,8 +46,10 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
   CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_));
-  if (!mode_.locking && ChangedByTransaction() && transaction_->HidesEntry(key, primary_key_.view())) {
-    return Status::NotFound();
+  if (!mode_.locking && ChangedByTransaction()) {
+    bool current;
+    CAIRN_RETURN_IF_ERROR(EntryIsCurrent(index, key, primary_key_.view(), &current));
+    if (!current) return Status::NotFound();
   }
   // Until the row is locked its key may move to another row, or away; its old row may be gone then.
   for (;;) {
@@ -65,6 +67,21 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
     UnlockLast();
     primary_key_.Assign(primary_key_now.view());
   }
+}
+
+Status RowReader::EntryIsCurrent(size_t index, ByteView key, ByteView primary_key, bool* current) {
+  *current = true;
+  if (!transaction_->HasChanged(primary_key)) return Status::Ok();
+  Status status = transaction_->Get(Family::kData, key, txn::View::kNewest, &entry_);
+  if (status.Is(Status::Code::kNotFound)) {
+    *current = false;
+    return Status::Ok();
+  }
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  ByteBuffer primary_key_now;
+  CAIRN_RETURN_IF_ERROR(table_->indexes()[index].PrimaryKeyOf(key, entry_.view(), &primary_key_now));
+  *current = primary_key_now.view() == primary_key;
+  return Status::Ok();
 }
 
 void RowReader::Reset() {

@@ -55,9 +55,13 @@ class RowReader {
   // The sequence number of the newest commit of anybody.
   uint64_t store_sequence() const { return store_->LatestSequence(); }
 
-  // Whether the transaction has changed rows of the table: then entries of the read view may be out
-  // of date (Transaction::HidesEntry).
+  // Whether the transaction has changed rows of the table: then EntryIsCurrent() must be asked.
   bool ChangedByTransaction() const { return transaction_->HasWritten(table_->primary().id()); }
+
+  // Whether an entry that a consistent read found is its row's. The read view's entry of a row is not
+  // when this transaction has changed the row since, starting from a newer version than the
+  // view's: then it counts if it is there also in what is newest.
+  Status EntryIsCurrent(size_t index, ByteView key, ByteView primary_key, bool* current);
 
   // Gives back pinned memory; at the end of a statement.
   void Reset();

@@ -198,7 +198,6 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   dml::RowWriter writer_;
   bool writer_bound_ = false;
   bool copies_alter_ = false;  // ALTER TABLE fills this table by copying
-  uint duplicate_key_ = MAX_KEY;  // of the last change that met a duplicate
   bool scan_started_ = false;
   Narrowed narrowed_ = Narrowed::kNo;
   bool covering_ = false;

@@ -45,7 +45,7 @@ void Handler::UpdateIndexStatistics() {
 }
 
 int Handler::info(uint flags) {
-  if (flags & HA_STATUS_ERRKEY) errkey = duplicate_key_;
+  if (flags & HA_STATUS_ERRKEY) errkey = session_ == nullptr ? MAX_KEY : session_->duplicate_key;
   if (flags & HA_STATUS_AUTO) {
     const uint64_t next = access_->table().auto_increment_next();
     stats.auto_increment_value = next == 0 ? 1 : next;

@@ -31,9 +31,9 @@ int Handler::FinishWrite(const Status& status) {
     return Fail(autonomous_->Commit(engine::DurabilityOf(FlushSetting())));
   }
   if (status.Is(Status::Code::kDuplicateKey)) {
-    duplicate_key_ = MAX_KEY;
+    session_->duplicate_key = MAX_KEY;
     for (uint key = 0; key < table_share->keys; ++key) {
-      if (IndexOf(key) == writer_.duplicate_index()) duplicate_key_ = key;
+      if (IndexOf(key) == writer_.duplicate_index()) session_->duplicate_key = key;
     }
   }
   return Fail(status);

@@ -61,6 +61,10 @@ class Session {
   bool committed_in_order = false;
   Status ordered_outcome;
 
+  // The server's number of the key on which the last change met a duplicate. Kept here, because the
+  // server may ask a handler for it that is not the one whose change failed (another partition's).
+  unsigned duplicate_key = ~0u;
+
   // Gives the prepared transaction to the engine and takes a fresh one (the connection goes away).
   void DetachPrepared();
 

@@ -189,13 +189,10 @@ Status WriteTransaction::ForEachKey(const std::function<void(Family, ByteView)>&
   return FromRocks(rocks_->GetWriteBatch()->GetWriteBatch()->Iterate(&visitor));
 }
 
-WriteTransaction::OwnChange WriteTransaction::OwnChangeOf(Family family, ByteView key) const {
+bool WriteTransaction::HasChanged(Family family, ByteView key) const {
   const std::unique_ptr<rocks::WBWIIterator> at(rocks_->GetWriteBatch()->NewIterator(store_->Handle(family)));
   at->Seek(ToSlice(key));
-  if (!at->Valid()) return OwnChange::kNone;
-  const rocks::WriteEntry entry = at->Entry();
-  if (entry.key != ToSlice(key)) return OwnChange::kNone;
-  return entry.type == rocks::kPutRecord ? OwnChange::kPut : OwnChange::kRemoved;
+  return at->Valid() && at->Entry().key == ToSlice(key);
 }
 
 Status WriteTransaction::ForEachCounters(const std::function<void(ByteView, const TableCounters&)>& visit) const {

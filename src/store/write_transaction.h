@@ -78,9 +78,8 @@ class WriteTransaction {
   bool is_finished() const { return state_ == State::kFinished; }
   const std::string& name() const { return name_; }
 
-  // What this transaction has done to a key so far, as of its newest change.
-  enum class OwnChange : uint8_t { kNone, kPut, kRemoved };
-  OwnChange OwnChangeOf(Family family, ByteView key) const;
+  // Whether there is a change of this key.
+  bool HasChanged(Family family, ByteView key) const;
 
   // Visits the keys of all changes in the order they were made.
   Status ForEachKey(const std::function<void(Family, ByteView)>& visit) const;

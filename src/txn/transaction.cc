@@ -168,10 +168,8 @@ Status Transaction::OpenCursor(const store::CursorOptions& options, View view, s
   return manager_.store_.OpenCursor(store::Family::kData, viewed, cursor);
 }
 
-bool Transaction::HidesEntry(ByteView entry_key, ByteView primary_key) const {
-  using OwnChange = store::WriteTransaction::OwnChange;
-  if (!writes_open_ || writes_->OwnChangeOf(store::Family::kData, primary_key) == OwnChange::kNone) return false;
-  return writes_->OwnChangeOf(store::Family::kData, entry_key) != OwnChange::kPut;
+bool Transaction::HasChanged(ByteView key) const {
+  return writes_open_ && writes_->HasChanged(store::Family::kData, key);
 }
 
 // Once: a commit that was refused may be tried again.

@@ -102,10 +102,8 @@ class Transaction final : public LockOwner {
   // Whether this transaction changed the index; may be true for changes rolled back meanwhile.
   bool HasWritten(IndexId index) const;
 
-  // Whether an index entry that a consistent read found in the read view is out of date, because this
-  // transaction has changed its row since, starting from a newer version than the view's: such an
-  // entry counts only if this transaction has put it itself.
-  bool HidesEntry(ByteView entry_key, ByteView primary_key) const;
+  // Whether this transaction has changed exactly this key of the data family.
+  bool HasChanged(ByteView key) const;
 
   // Named savepoints; the server keeps the names. They nest: rolling back to or releasing one
   // removes all newer ones; one that was rolled back to remains. Setting one costs nothing until
