@@ -97,7 +97,7 @@ Status RowWriter::Insert(const RowRef& row) {
 }
 
 bool RowWriter::Affected(size_t index, const codec::ColumnSet& touched) const {
-  return primary_changed_ || table_->HasVirtualColumn(index) || table_->columns_of(index).Intersects(touched);
+  return primary_changed_ || newer_than_view_ || table_->HasVirtualColumn(index) || table_->columns_of(index).Intersects(touched);
 }
 
 // Claims the new keys of unique indexes whose key changes, before anything is written.
@@ -124,17 +124,32 @@ Status RowWriter::UpdateEntry(size_t index, const RowRef& old_row, const RowRef&
   codec.EncodeEntry(old_row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
   codec.EncodeEntry(new_row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
   if (old_entry_.key.view() == new_entry_.key.view()) {
-    if (old_entry_.value.view() == new_entry_.value.view()) return Status::Ok();
+    if (newer_than_view_) CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
+    if (old_entry_.value.view() == new_entry_.value.view() && !newer_than_view_) return Status::Ok();
     return PutEntry(new_entry_);
   }
   CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
   return PutEntry(new_entry_);
 }
 
+// A row that others changed after the read view was taken: its entries are not in the view, but the
+// transaction sees the row as its own from now on, so all of its entries must be its own too.
+Status RowWriter::CompareWithView(const RowRef& old_row) {
+  newer_than_view_ = false;
+  if (!transaction_->IsViewBehind() || transaction_->HasChanged(old_primary_.view())) return Status::Ok();
+  Status status = transaction_->Get(Family::kData, old_primary_.view(), View::kConsistent, &found_);
+  if (!status.ok() && !status.Is(Status::Code::kNotFound)) return status;
+  row_value_.Clear();
+  table_->rows().Encode(old_row.record, &row_value_);
+  newer_than_view_ = !status.ok() || found_.view() != row_value_.view();
+  return Status::Ok();
+}
+
 Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
   EncodePrimary(old_row, &old_primary_);
   EncodePrimary(new_row, &new_primary_);
   primary_changed_ = old_primary_.view() != new_primary_.view();
+  CAIRN_RETURN_IF_ERROR(CompareWithView(old_row));
   if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
   CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
   row_value_.Clear();

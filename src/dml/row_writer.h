@@ -64,6 +64,7 @@ class RowWriter {
   Status RemoveEntry(size_t index, ByteView key);
   Status PutEntry(const Entry& entry);
   Status UpdateEntry(size_t index, const RowRef& old_row, const RowRef& new_row);
+  Status CompareWithView(const RowRef& old_row);
   Status ClaimChangedUniques(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   bool Affected(size_t index, const codec::ColumnSet& touched) const;
 
@@ -77,6 +78,7 @@ class RowWriter {
   Entry old_entry_;
   Entry new_entry_;
   bool primary_changed_ = false;
+  bool newer_than_view_ = false;  // the row changed after the transaction's read view was taken
   store::PinnedValue found_;
   size_t duplicate_index_ = 0;
   ByteBuffer duplicate_primary_key_;

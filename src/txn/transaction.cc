@@ -168,6 +168,11 @@ Status Transaction::OpenCursor(const store::CursorOptions& options, View view, s
   return manager_.store_.OpenCursor(store::Family::kData, viewed, cursor);
 }
 
+bool Transaction::IsViewBehind() const {
+  return isolation_ == Isolation::kRepeatableRead && view_.taken() &&
+         view_.sequence() != manager_.store_.LatestSequence();
+}
+
 bool Transaction::HasChanged(ByteView key) const {
   return writes_open_ && writes_->HasChanged(store::Family::kData, key);
 }

@@ -102,6 +102,9 @@ class Transaction final : public LockOwner {
   // Whether this transaction changed the index; may be true for changes rolled back meanwhile.
   bool HasWritten(IndexId index) const;
 
+  // Whether something was committed since a read view that is kept was taken.
+  bool IsViewBehind() const;
+
   // Whether this transaction has changed exactly this key of the data family.
   bool HasChanged(ByteView key) const;
 
