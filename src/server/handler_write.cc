@@ -76,7 +76,7 @@ ColumnSet Handler::TouchedColumns() const {
 // UPDATE compares rows itself; REPLACE and ON DUPLICATE KEY UPDATE want to be told.
 bool Handler::IsUnchanged(const uchar* old_record, const uchar* new_record) const {
   const int command = thd_sql_command(ha_thd());
-  if (table->versioned()) return false;
+  if (table->versioned() || IsSequence()) return false;
   return (command == SQLCOM_REPLACE || command == SQLCOM_REPLACE_SELECT) && old_record == table->record[1] &&
          new_record == table->record[0] && !compare_record(table);
 }
