@@ -135,6 +135,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   void DetachCursors() override;
   void OnSessionEnd() override;
+  void JoinSession();
+  void LeaveSession();
   Verdict Check(ByteView key, ByteView value) override;
 
   int Fail(const Status& status);

@@ -116,8 +116,8 @@ int Handler::BeginStatement(THD* thd) {
 
 int Handler::external_lock(THD* thd, int lock_type) {
   if (lock_type == F_UNLCK) {
+    LeaveSession();
     if (autonomous_ && autonomous_->is_active()) {
-      scan_.Detach();
       return Fail(autonomous_->Rollback());
     }
     return 0;

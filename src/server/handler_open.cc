@@ -9,7 +9,21 @@ namespace cairn::server {
 
 Handler::Handler(handlerton* hton, TABLE_SHARE* share) : handler(hton, share) {}
 
-Handler::~Handler() = default;
+Handler::~Handler() { LeaveSession(); }
+
+// While a scan may have a cursor in the session's transaction, the session must know this handler.
+void Handler::JoinSession() {
+  if (is_registered_) return;
+  session_->AddHolder(this);
+  is_registered_ = true;
+}
+
+// The cursor goes, its position stays. A handler may serve another connection next.
+void Handler::LeaveSession() {
+  scan_.Detach();
+  if (is_registered_) session_->RemoveHolder(this);
+  is_registered_ = false;
+}
 
 handler::Table_flags Handler::table_flags() const {
   // Statements can be replayed in the order of their commits only if no row comes into what they
@@ -89,9 +103,8 @@ int Handler::open(const char* name, int, uint) {
 }
 
 int Handler::close() {
+  LeaveSession();
   scan_.Close();
-  if (is_registered_) session_->RemoveHolder(this);
-  is_registered_ = false;
   access_.reset();
   return 0;
 }
@@ -104,9 +117,8 @@ int Handler::extra(ha_extra_function operation) {
 
 // The end of a statement for this table.
 int Handler::reset() {
+  LeaveSession();
   scan_.Close();
-  if (is_registered_) session_->RemoveHolder(this);
-  is_registered_ = false;
   reader_.Reset();
   writer_.Reset();
   kept_value_.ShrinkAbove(size_t{1} << 20);

@@ -107,8 +107,7 @@ int Handler::OpenScan(unsigned index) {
     const Status status = TakeGate(txn::LockMode::kExclusive);
     if (!status.ok()) return Fail(status);
   }
-  if (!is_registered_) session_->AddHolder(this);
-  is_registered_ = true;
+  JoinSession();
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
   scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr});
   narrowed_ = Narrowed::kNo;
@@ -122,6 +121,7 @@ int Handler::BeginRange(uchar* record, ByteView lower, ByteView upper, bool forw
 }
 
 int Handler::MoveScan(uchar* record, bool forward) {
+  JoinSession();
   FoundRow row;
   const Status status = forward ? scan_.Next(&row) : scan_.Previous(&row);
   return Deliver(record, status, row, HA_ERR_END_OF_FILE);
