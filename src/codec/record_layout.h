@@ -10,23 +10,23 @@ namespace cairn::codec {
 
 class Collation;
 
-// The numbers are in no format; they may change.
+// The numbers are in the dictionary (docs/formats/dictionary.md): they never change.
 enum class ColumnType : uint8_t {
   // 1, 2, 3, 4 or 8 bytes little-endian, two's complement when signed. Also ENUM, SET, YEAR,
   // DATE, and the old TIME/DATETIME/TIMESTAMP forms that are integers.
-  kInteger,
+  kInteger = 0,
   // IEEE 754, little-endian.
-  kFloat,
-  kDouble,
+  kFloat = 1,
+  kDouble = 2,
   // Bytes that memcmp orders as the server does: DECIMAL, BINARY(n), BIT kept as bytes,
   // big-endian TIME/DATETIME/TIMESTAMP, INET4, INET6, UUID.
-  kFixedBytes,
+  kFixedBytes = 3,
   // CHAR(n): pack_length bytes, padded with spaces. Has a collation.
-  kChar,
+  kChar = 4,
   // 1 or 2 length bytes (little-endian), then the data. Collation null: VARBINARY.
-  kVarchar,
+  kVarchar = 5,
   // 1 to 4 length bytes (little-endian), then an 8-byte pointer to the data. Collation null: BLOB.
-  kBlob,
+  kBlob = 6,
 };
 
 struct ColumnLayout {
