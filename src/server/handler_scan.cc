@@ -218,7 +218,8 @@ void Handler::UpperBoundOfRange(ByteBuffer* upper) const {
   upper->Clear();
   access_->indexes()[IndexOf(active_index)].EncodeSearchKey(end_range->key, part_count, upper);
   if (end_range->flag != HA_READ_BEFORE_KEY && !codec::AdvancePastPrefix(upper)) {
-    IndexBounds(IndexOf(active_index), &const_cast<Handler*>(this)->search_key_, upper);
+    ByteBuffer unused_lower;
+    IndexBounds(IndexOf(active_index), &unused_lower, upper);
   }
 }
 
