@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/index_bounds.h"
 #include "catalog/dictionary_keys.h"
 
 namespace cairn::catalog {
@@ -178,12 +179,10 @@ Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<
   }
   uint64_t next_row_id = 1;
   if (def.HasHiddenPrimaryKey()) {
-    char lower[4], upper[4];
-    StoreBe32(lower, def.indexes.front().id.value);
-    StoreBe32(upper, def.indexes.front().id.value + 1);
+    const IndexBounds bounds(def.indexes.front().id);
     store::CursorOptions options;
-    options.lower_bound = AsBytes(lower, sizeof lower);
-    options.upper_bound = AsBytes(upper, sizeof upper);
+    options.lower_bound = bounds.lower();
+    options.upper_bound = bounds.upper();
     store::Cursor cursor;
     CAIRN_RETURN_IF_ERROR(store_->OpenCursor(Family::kData, options, &cursor));
     cursor.SeekToLast();

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/index_bounds.h"
+
 namespace cairn::engine {
 namespace {
 
@@ -97,11 +99,8 @@ Status Engine::ReclaimDropped() {
   CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
   for (const IndexId index : dropped) {
     if (worker_->stopping()) return Status::Ok();
-    char lower[4], upper[4];
-    StoreBe32(lower, index.value);
-    StoreBe32(upper, index.value + 1);
-    CAIRN_RETURN_IF_ERROR(
-        store_->DropRange(store::Family::kData, AsBytes(lower, sizeof lower), AsBytes(upper, sizeof upper)));
+    const IndexBounds bounds(index);
+    CAIRN_RETURN_IF_ERROR(store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper()));
     CAIRN_RETURN_IF_ERROR(catalog_->ForgetDropped(index));
   }
   return Status::Ok();

@@ -2,6 +2,8 @@
 // Two passes over one snapshot: rows to entries, entries to rows.
 #include "scan/table_check.h"
 
+#include "base/index_bounds.h"
+
 namespace cairn::scan {
 namespace {
 
@@ -46,13 +48,11 @@ class Checker {
   }
 
   Status Walk(size_t index, const std::function<Status(ByteView, ByteView)>& visit, uint64_t* count) {
-    char lower[4], upper[4];
-    StoreBe32(lower, table_.indexes()[index].id().value);
-    StoreBe32(upper, table_.indexes()[index].id().value + 1);
+    const IndexBounds bounds(table_.indexes()[index].id());
     store::CursorOptions cursor_options;
     cursor_options.snapshot = &snapshot_;
-    cursor_options.lower_bound = AsBytes(lower, sizeof lower);
-    cursor_options.upper_bound = AsBytes(upper, sizeof upper);
+    cursor_options.lower_bound = bounds.lower();
+    cursor_options.upper_bound = bounds.upper();
     cursor_options.fill_cache = false;
     store::Cursor cursor;
     CAIRN_RETURN_IF_ERROR(store_.OpenCursor(Family::kData, cursor_options, &cursor));

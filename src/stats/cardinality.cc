@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "base/index_bounds.h"
 #include "stats/range_estimate.h"
 
 namespace cairn::stats {
@@ -35,11 +36,9 @@ class Sampler {
  public:
   Sampler(const store::Store& store, const codec::IndexCodec& index, uint64_t table_rows)
       : store_(store), index_(index), table_rows_(table_rows), tally_(index.own_part_count()) {
-    char begin[4], end[4];
-    StoreBe32(begin, index.id().value);
-    StoreBe32(end, index.id().value + 1);
-    lower_.assign(begin, sizeof begin);
-    upper_.assign(end, sizeof end);
+    const IndexBounds bounds(index.id());
+    lower_.assign(bounds.lower());
+    upper_.assign(bounds.upper());
   }
 
   Status Open() {

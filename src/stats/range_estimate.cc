@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/index_bounds.h"
+
 namespace cairn::stats {
 namespace {
 
@@ -29,11 +31,9 @@ Status CountRange(const store::Store& store, IndexId index, ByteView lower, Byte
   count->exact = !cursor.Valid();
   if (count->exact) return Status::Ok();
 
-  char begin[4], end[4];
-  StoreBe32(begin, index.value);
-  StoreBe32(end, index.value + 1);
+  const IndexBounds bounds(index);
   const std::array<store::KeyRange, 2> ranges = {
-      store::KeyRange{lower, upper}, store::KeyRange{AsBytes(begin, sizeof begin), AsBytes(end, sizeof end)}};
+      store::KeyRange{lower, upper}, store::KeyRange{bounds.lower(), bounds.upper()}};
   std::array<store::RangeEstimate, 2> sizes;
   CAIRN_RETURN_IF_ERROR(store.EstimateRanges(store::Family::kData, ranges, sizes));
   const double part = static_cast<double>(sizes[0].file_bytes + sizes[0].memory_bytes);
