@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The contract between the bench runner and its workloads.
+
+The runner makes a `Target` for each engine: a private server under the conditions asked for. It calls
+`run_step` and measures around it: disk, CPU, memory, the engine's own counters. The workload says
+what was done in the meantime, as an `Outcome`. All types here are plain data that go to JSON.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from cairn_cli.bench.engines import Engine
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Of the whole invocation; the same for every engine."""
+
+    memory_bytes: int | None = None  # the server's cgroup limit; None: no limit
+    device: str = "fast"  # "fast" | "slow-ssd" | "disk": see conditions.DEVICES
+    cold: bool = False  # drop the page cache before each step
+    flush_setting: int = 2  # 0 | 1 | 2, as in innodb_flush_log_at_trx_commit
+    clients: tuple[int, ...] = ()  # the sweep; empty: the workload's default
+    repeats: int = 1  # of repeatable steps, interleaved over the engines
+    seconds: int | None = None  # length of a timed step; None: the workload's default
+    scale: float | None = None  # in the workload's unit; None: the workload's default
+
+
+@dataclass(frozen=True)
+class Target:
+    """One engine's private server, up and running, inside its cgroup."""
+
+    engine: Engine
+    socket: Path  # connect as root without a password
+    pid: int  # of the server
+    data: Path  # the server's data folder
+    scratch: Path  # for the client's files (logs, JSON); the same for all steps of an engine
+    query: Callable[..., str]  # query(sql: str, database: str = "") -> rows, tab-separated
+
+
+@dataclass(frozen=True)
+class Step:
+    """One measured piece of a workload."""
+
+    name: str  # unique within the workload, e.g. "load", "query-1", "qr100"
+    # A step that is not repeatable runs once per engine, in the order of the list. Neighbouring
+    # repeatable ones form a block, which is repeated and interleaved over the engines (A, B, A, B).
+    repeatable: bool
+    clients: int = 1
+    detail: dict[str, Any] = field(default_factory=dict)  # the workload's own parameters
+
+
+@dataclass
+class Outcome:
+    """What a workload returns of a step."""
+
+    operations: int
+    unit: str  # "transaction" | "row" | "query"
+    seconds: float  # of the timed part alone, without connecting and without sync
+    client_cpu_seconds: float = 0.0
+    # Per operation: {"count", "p50_ms", "p95_ms", "p99_ms", "max_ms"}.
+    latencies: dict[str, dict[str, float]] = field(default_factory=dict)
+    # Rate over time: {"second": end of the interval, "operations": in it, "max_ms": worst stall}.
+    series: list[dict[str, float]] = field(default_factory=list)
+    # Optional sub-results: {name: {"operations", "seconds", "server_cpu_seconds", ...}}.
+    lines: dict[str, dict[str, float]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)  # not empty: not shown as a result
+    detail: dict[str, Any] = field(default_factory=dict)  # all else worth keeping
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of the final table, at a dotted path into a step's JSON object (docs/benchmarks.md)."""
+
+    label: str
+    path: str  # e.g. "rate", "outcome.latencies.GET_NODE.p99_ms", "metrics.server_cpu_us"
+    digits: int = 1
+    better: Literal["higher", "lower"] | None = None
+    divisor: float = 1.0
+
+
+class Workload(Protocol):
+    """What a workload is: `WORKLOAD` in the module (or package) `cairn_cli.bench.<NAME>`.
+
+    `registry.py` lists the names.
+    """
+
+    NAME: str  # the word after `./cairn bench`
+    HELP: str
+    UNIT: str  # of a step's operations: "transaction", "row", "query"
+    # False: it runs a program of its own. Then there is one engine, `engines.NONE`, and of `Target`
+    # only `scratch` means something; pid is 0.
+    NEEDS_SERVER: bool
+    # The command line of its test, e.g. ("--scale", "5000", "--seconds", "5"): a few seconds each.
+    TINY: tuple[str, ...]
+    # Applied where the command line says nothing: scale, seconds, clients, repeats.
+    DEFAULTS: Conditions
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the workload's own options; the common ones (--scale, --clients …) are there."""
+
+    def steps(self, options: argparse.Namespace) -> list[Step]:
+        """The steps in order. `options` has the common options as attributes, defaults applied:
+        `options.conditions` (a full Conditions), `options.engines`; and the workload's own."""
+
+    def disk_bytes_needed(self, options: argparse.Namespace, engine: Engine) -> int:
+        """An estimate of the most space the data takes; checked before the load."""
+
+    def run_step(self, step: Step, target: Target, options: argparse.Namespace,
+                 progress: Callable[[str], None]) -> Outcome:
+        """Runs one step. Raises CairnError when it could not be done at all."""
+
+    def columns(self, options: argparse.Namespace) -> list[Column]:
+        """The figures of the final table, for the steps that have them."""
