@@ -8,8 +8,8 @@ from pathlib import Path
 
 from cairn_cli import build, console, setup
 from cairn_cli.errors import CairnError
+from cairn_cli.group_report import Report, counts
 from cairn_cli.groups import GROUPS, QUICK_GROUPS, UNBUILT_GROUPS, Context
-from cairn_cli.report import Report, counts
 
 HELP = "build and test"
 

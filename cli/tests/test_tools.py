@@ -4,8 +4,8 @@
 import unittest
 
 from cairn_cli import apt, linkbench
+from cairn_cli.group_report import Report
 from cairn_cli.groups import plugin, unit
-from cairn_cli.report import Report
 
 
 class VersionsTest(unittest.TestCase):

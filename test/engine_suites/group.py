@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from cairn_cli import dependencies, paths, tree
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 
 from . import baseline, yardstick
 from .tree import writable_memory

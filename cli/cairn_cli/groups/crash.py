@@ -6,8 +6,8 @@ import sys
 import tempfile
 
 from cairn_cli import paths, process, tree
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 
 _FLUSH_SETTINGS = (1, 2, 0)
 _ROUNDS = 4

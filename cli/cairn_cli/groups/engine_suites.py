@@ -4,8 +4,8 @@
 import sys
 
 from cairn_cli import paths
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 
 
 def run(context: Context, report: Report) -> None:

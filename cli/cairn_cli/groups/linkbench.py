@@ -2,8 +2,8 @@
 """Group linkbench: a tiny graph on each engine; nothing fails and the counts agree."""
 
 from cairn_cli import linkbench
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 
 _IDS = 5_000
 _SECONDS = 5

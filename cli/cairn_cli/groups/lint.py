@@ -6,8 +6,8 @@ import shutil
 import sys
 
 from cairn_cli import paths, process
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 
 _PYTHON = ("cli", "lint", "test", "bench")
 

@@ -5,8 +5,8 @@ import re
 
 from cairn_cli import paths, process
 from cairn_cli.errors import CairnError
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 from cairn_cli.server import Server
 
 # The plugin's own, and the pointers through which the server hands it services.

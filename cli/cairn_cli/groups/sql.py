@@ -2,8 +2,8 @@
 """Group sql: our own suite, mysql-test/suite/cairn, by MariaDB's test runner."""
 
 from cairn_cli import mtr, paths
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 
 _SUITE = paths.ROOT / "mysql-test/suite/cairn"
 

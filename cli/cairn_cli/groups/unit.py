@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from cairn_cli import paths, process
+from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
-from cairn_cli.report import Report
 
 _GTEST_PROGRAMS = ("cairn_unit_tests", "cairn_server_tests")
 _GTEST_DONE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?)[, ]*(?:where .*)?\((\d+) ms\)$")
