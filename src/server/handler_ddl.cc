@@ -24,6 +24,10 @@ Status RefusedClause(THD* thd, const TABLE& form) {
   return Status::Ok();
 }
 
+// Row formats that promise a layout of another engine. Those of InnoDB are taken as what they are
+// there for most users: a wish for the usual one.
+bool IsForeignRowFormat(row_type format) { return format == ROW_TYPE_FIXED || format == ROW_TYPE_PAGE; }
+
 // As the server's engines without symbolic links: the table is made, and the user is told that it is
 // not where they wanted it.
 void WarnOfDirectories(THD* thd, const HA_CREATE_INFO& create_info) {
@@ -48,6 +52,10 @@ constexpr uint kCreateFieldsOfStorage = HA_CREATE_USED_CHARSET | HA_CREATE_USED_
 }  // namespace
 
 int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) {
+  if (IsForeignRowFormat(create_info->row_type)) {
+    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), table_type(), "ROW_TYPE");
+    return HA_WRONG_CREATE_OPTION;
+  }
   Status status = RefusedClause(ha_thd(), *form);
   codec::RecordLayout layout;
   if (status.ok()) status = LayoutOf(*form, &layout);

@@ -47,7 +47,8 @@ void Handler::UpdateIndexStatistics() {
 int Handler::info(uint flags) {
   if (flags & HA_STATUS_ERRKEY) errkey = session_ == nullptr ? MAX_KEY : session_->duplicate_key;
   if (flags & HA_STATUS_AUTO) {
-    const uint64_t next = access_->table().auto_increment_next();
+    // A number given to a table without such a column counts nothing, and is not shown.
+    const uint64_t next = table_share->found_next_number_field == nullptr ? 0 : access_->table().auto_increment_next();
     stats.auto_increment_value = next == 0 ? 1 : next;
   }
   if (flags & HA_STATUS_VARIABLE) {
