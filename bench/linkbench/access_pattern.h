@@ -12,7 +12,7 @@
 #include "random.h"
 #include "zipf.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 // One (id1, link type) and the number of its loaded links.
 struct LinkSource {
@@ -101,4 +101,4 @@ class AccessPattern {
   Permutation nodes_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

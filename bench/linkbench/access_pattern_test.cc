@@ -6,7 +6,7 @@
 
 #include <set>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 constexpr int kDraws = 500'000;
@@ -68,4 +68,4 @@ TEST_F(Access, DrawsDistinctMultigetTargetsOfThePublishedNumber) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -9,7 +9,7 @@
 #include "out_degree.h"
 #include "permutation.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 inline constexpr uint64_t kFirstId = 1;
 inline constexpr size_t kLinkTypes = 2;
@@ -67,4 +67,4 @@ class Graph {
   Permutation permutation_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

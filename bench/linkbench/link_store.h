@@ -11,7 +11,7 @@
 
 #include "connection.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 // The primary key of a link.
 struct LinkKey {
@@ -83,4 +83,4 @@ std::unique_ptr<LinkStore> MakePreparedLinkStore(Connection read, Connection wri
 uint64_t NowMs();
 uint64_t NowSeconds();
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

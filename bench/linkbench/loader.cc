@@ -11,7 +11,7 @@
 #include "sql_text.h"
 #include "threads.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 constexpr uint64_t kBatchRows = 1024;
@@ -216,4 +216,4 @@ LoadReport Load(const Graph& graph, const Profile& profile, const LoadOptions& o
   return report;
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -12,7 +12,7 @@
 #include "stop_flag.h"
 #include "workload_mix.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 struct LoadOptions {
   ConnectionOptions connection;
@@ -39,4 +39,4 @@ struct LoadReport {
 // progress goes to stderr. The report covers what was done, whatever the end.
 LoadReport Load(const Graph& graph, const Profile& profile, const LoadOptions& options, StopFlag* stop);
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

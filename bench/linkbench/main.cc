@@ -1,38 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // cairn-linkbench: loads a social graph, runs the ten operations on it, checks it, reports in JSON.
-#include <signal.h>
-
 #include <cstdio>
-#include <ctime>
-#include <fstream>
 
 #include "options.h"
+#include "program.h"
 #include "report_json.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
-
-StopFlag stop_flag;
-
-enum ExitStatus { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitInterrupted = 130 };
-
-void HandleSignals() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_flag.Interrupt(); };
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-}
-
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 // Runs the phases the command asks for, filling the report as it goes.
 class Session {
@@ -50,7 +25,7 @@ class Session {
   }
 
  private:
-  bool CanGoOn() const { return report_.error.empty() && !stop_flag.stopped(); }
+  bool CanGoOn() const { return report_.error.empty() && !ProgramStop().stopped(); }
 
   Connection Connect(bool with_database) {
     ConnectionOptions connection = options_.connection;
@@ -86,7 +61,7 @@ class Session {
                                                       .plain_inserts = options_.plain_load,
                                                       .seed = options_.seed,
                                                       .interval_seconds = options_.interval_seconds},
-                                                     &stop_flag));
+                                                     &ProgramStop()));
     FinishPhase(report_.load->error, &report_.load_metrics);
   }
 
@@ -108,7 +83,7 @@ class Session {
                                      .prepared = options_.prepared,
                                      .seed = options_.seed,
                                      .interval_seconds = options_.interval_seconds};
-    RequestPhase phase(graph_, *options_.profile, requests, &stop_flag);
+    RequestPhase phase(graph_, *options_.profile, requests, &ProgramStop());
     if (options_.warmup_seconds > 0) {
       report_.error = phase.Run({.seconds = options_.warmup_seconds}, "warm")->error;
       if (!CanGoOn()) return;
@@ -123,7 +98,7 @@ class Session {
                                                                  {.connection = options_.connection,
                                                                   .sample = options_.sample,
                                                                   .interval_seconds = options_.interval_seconds},
-                                                                 &stop_flag));
+                                                                 &ProgramStop()));
     report_.error = report_.validate->error;
   }
 
@@ -157,14 +132,6 @@ Report StartReport(const Options& options) {
   return report;
 }
 
-bool WriteJson(const std::string& text, const std::string& path) {
-  if (path.empty()) return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  return file.good();
-}
-
 void PrintSummary(const Report& report) {
   if (report.run) {
     std::fprintf(stderr, "run: %llu transactions, %.0f/s, %llu failed\n",
@@ -185,11 +152,6 @@ void PrintSummary(const Report& report) {
   if (report.interrupted) std::fprintf(stderr, "cairn-linkbench: interrupted, results are partial\n");
 }
 
-// An hour's results must not be lost to a mistyped path.
-void CheckJsonPath(const std::string& path) {
-  if (!path.empty() && !std::ofstream(path, std::ios::app)) throw UsageError("--json: cannot write " + path);
-}
-
 int Execute(const Options& options, const SystemMetrics& metrics) {
   HandleSignals();
   Report report = StartReport(options);
@@ -198,7 +160,7 @@ int Execute(const Options& options, const SystemMetrics& metrics) {
   } catch (const std::exception& error) {
     report.error = error.what();
   }
-  report.interrupted = stop_flag.interrupted();
+  report.interrupted = ProgramStop().interrupted();
   PrintSummary(report);
   if (!WriteJson(ToJson(report), options.json_path)) {
     std::fprintf(stderr, "cairn-linkbench: cannot write the JSON object\n");
@@ -227,8 +189,8 @@ int Main(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench
 
 int main(int argc, char** argv) {
-  return cairn::linkbench::Main(std::vector<std::string>(argv + 1, argv + argc));
+  return cairn::bench::linkbench::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

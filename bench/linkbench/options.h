@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "connection.h"
 #include "graph.h"
 #include "requester.h"
@@ -14,13 +14,7 @@
 #include "system_metrics.h"
 #include "workload_mix.h"
 
-namespace cairn::linkbench {
-
-// A wrong command line; the message says what is wrong.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+namespace cairn::bench::linkbench {
 
 struct Options {
   std::string command;
@@ -52,4 +46,4 @@ Options ParseOptions(const std::vector<std::string>& arguments);
 // The text of --help.
 const char* UsageText();
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 std::string ErrorOf(const std::vector<std::string>& arguments) {
@@ -62,4 +62,4 @@ TEST(Options, RefuseWhatIsWrongAndSayWhat) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 // The distribution of links per id of Facebook's 2011 graph, approximated: the published points of its
 // survival function S(v) = share of ids with more than v links, and straight lines between them on
@@ -83,4 +83,4 @@ class OutDegree {
   }
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

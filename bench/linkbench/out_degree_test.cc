@@ -6,7 +6,7 @@
 
 #include "graph.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 TEST(OutDegree, HasThePublishedQuantiles) {
@@ -91,4 +91,4 @@ TEST(Graph, CapsTheDegree) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

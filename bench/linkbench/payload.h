@@ -9,7 +9,7 @@
 
 #include "random.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 // What a payload looks like. Bytes are uniform in [first_byte, last_byte].
 struct PayloadShape {
@@ -68,4 +68,4 @@ class PayloadGenerator {
   std::string payload_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -8,7 +8,7 @@
 
 #include "workload_mix.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 struct Lengths {
@@ -74,4 +74,4 @@ TEST(PayloadGenerator, MakesTheWantedShareOfChunksFresh) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

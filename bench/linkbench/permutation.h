@@ -8,7 +8,7 @@
 
 #include "random.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 // A bijection of [0, n). Numbers that are equal modulo G = min(1024, n) form a ring, and each ring is
 // rotated by its own random amount. Equal seeds give equal permutations, so the seed decides which
@@ -42,4 +42,4 @@ class Permutation {
   std::vector<uint64_t> rotation_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 TEST(Permutation, IsBijectiveAndInvertible) {
@@ -33,4 +33,4 @@ TEST(Permutation, DependsOnTheSeedAlone) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

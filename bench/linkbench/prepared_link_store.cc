@@ -6,7 +6,7 @@
 #include "link_store.h"
 #include "prepared_statement.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 #define LINK_COLUMNS "id1, id2, link_type, visibility, data, time, version"
@@ -126,4 +126,4 @@ std::unique_ptr<LinkStore> MakePreparedLinkStore(Connection read, Connection wri
   return std::make_unique<PreparedLinkStore>(std::move(read), std::move(write));
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include "json_writer.h"
+#include "result_json.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 double PerOperation(double total, uint64_t operations) {
@@ -16,31 +17,6 @@ double PerOperation(double total, uint64_t operations) {
 double Percent(uint64_t part, uint64_t whole) { return 100.0 * PerOperation(static_cast<double>(part), whole); }
 
 double Rate(uint64_t count, double seconds) { return seconds > 0 ? static_cast<double>(count) / seconds : 0; }
-
-std::optional<std::string> NullIfEmpty(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-
-void WriteLatency(JsonWriter& json, const Histogram& latency_ns) {
-  const auto ms = [](uint64_t ns) { return static_cast<double>(ns) / 1e6; };
-  json.Field("mean_ms", latency_ns.mean() / 1e6);
-  json.Field("p25_ms", ms(latency_ns.Percentile(25)));
-  json.Field("p50_ms", ms(latency_ns.Percentile(50)));
-  json.Field("p75_ms", ms(latency_ns.Percentile(75)));
-  json.Field("p95_ms", ms(latency_ns.Percentile(95)));
-  json.Field("p99_ms", ms(latency_ns.Percentile(99)));
-  json.Field("p999_ms", ms(latency_ns.Percentile(99.9)));
-  json.Field("max_ms", ms(latency_ns.max()));
-}
-
-void WriteRetries(JsonWriter& json, const Retries& retries) {
-  json.Key("retries");
-  json.BeginObject();
-  json.Field("deadlock_1213", retries.deadlock);
-  json.Field("lock_wait_timeout_1205", retries.lock_wait_timeout);
-  json.Field("record_changed_1020", retries.record_changed);
-  json.EndObject();
-}
 
 void WriteCounters(JsonWriter& json, const Counters& counters) {
   for (const auto& [name, value] : counters) json.Field(name, value);
@@ -339,4 +315,4 @@ std::string ToJson(const Report& report) {
   return json.text() + "\n";
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

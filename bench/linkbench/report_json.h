@@ -12,7 +12,7 @@
 #include "system_metrics.h"
 #include "validator.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 struct PhaseMetrics {
   MetricsSnapshot before;
@@ -54,4 +54,4 @@ struct Report {
 
 std::string ToJson(const Report& report);
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -10,7 +10,7 @@
 #include "payload.h"
 #include "threads.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 // The last link of a list that was longer than the limit.
@@ -286,4 +286,4 @@ std::unique_ptr<RequestReport> RequestPhase::Run(const RequestLimits& limits, co
   return report;
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -15,7 +15,7 @@
 #include "stop_flag.h"
 #include "workload_mix.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 struct RequestOptions {
   ConnectionOptions connection;
@@ -85,4 +85,4 @@ class RequestPhase {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -2,7 +2,7 @@
 // The database and its three tables, as each engine likes them.
 #include "schema.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 // One table. The column family names matter for MyRocks alone.
@@ -107,4 +107,4 @@ void CreateSchema(Connection& connection, const SchemaOptions& options) {
   }
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

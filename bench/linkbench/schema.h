@@ -7,7 +7,7 @@
 
 #include "connection.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 enum class EngineKind { kCairn, kInnodb, kInnodbZlib, kMyrocks };
 
@@ -25,4 +25,4 @@ void CreateSchema(Connection& connection, const SchemaOptions& options);
 // The engine's name in SQL.
 std::string_view EngineSqlName(EngineKind engine);
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -210,4 +210,4 @@ std::optional<Counters> Difference(const std::optional<Counters>& before, const 
   return difference;
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

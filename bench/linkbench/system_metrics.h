@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 struct MetricsOptions {
   int server_pid = 0;                   // 0: none
@@ -79,4 +79,4 @@ class SystemMetrics {
 // after - before, name by name; absent unless both are there.
 std::optional<Counters> Difference(const std::optional<Counters>& before, const std::optional<Counters>& after);
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -6,7 +6,7 @@
 #include "link_store.h"
 #include "sql_text.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 constexpr std::string_view kLinkColumns = "id1, id2, link_type, visibility, data, time, version";
@@ -146,4 +146,4 @@ uint64_t NowMs() {
 
 uint64_t NowSeconds() { return NowMs() / 1000; }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -11,7 +11,7 @@
 #include "sql_text.h"
 #include "threads.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 constexpr uint64_t kRangeIds = 2000;
@@ -132,4 +132,4 @@ ValidateReport Validate(const Graph& graph, const ValidateOptions& options, Stop
   return report;
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

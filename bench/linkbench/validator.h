@@ -10,7 +10,7 @@
 #include "graph.h"
 #include "stop_flag.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 struct ValidateOptions {
   ConnectionOptions connection;
@@ -36,4 +36,4 @@ struct ValidateReport {
 // Nothing else may write meanwhile. A missing count row counts as 0.
 ValidateReport Validate(const Graph& graph, const ValidateOptions& options, StopFlag* stop);
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -9,7 +9,7 @@
 #include "payload.h"
 #include "random.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 enum class Operation : uint8_t {
   kAddLink,
@@ -77,4 +77,4 @@ class WorkloadMix {
   std::array<double, kOperations> cumulative_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 class Mix : public testing::TestWithParam<const Profile*> {};
@@ -39,4 +39,4 @@ TEST(Profile, HasThePublishedShareOfWrites) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

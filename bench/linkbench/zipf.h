@@ -8,7 +8,7 @@
 
 #include "random.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 
 // Ranks in [0, n) with a probability proportional to 1 / (rank + 1)^shape, by the quantile method of
 // Gray et al., "Quickly generating billion-record synthetic databases" (1994). As LinkBench does, the
@@ -51,4 +51,4 @@ class Zipf {
   double eta_ = 0;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

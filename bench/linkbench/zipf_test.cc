@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace cairn::linkbench {
+namespace cairn::bench::linkbench {
 namespace {
 
 // The percentage of `draws` that fell on the hottest `share` of n ranks.
@@ -60,4 +60,4 @@ TEST(Zipf, StaysInRangeForEverySmallSizeAndTheEndsOfTheInterval) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench::linkbench

@@ -9,7 +9,7 @@
 
 #include "connection.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 // Bytes that are to become an escaped string literal.
 struct Literal {
@@ -51,4 +51,4 @@ class SqlText {
   std::string text_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

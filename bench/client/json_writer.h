@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 // Calls must nest as the value does: Key() before each value of an object. Numbers that JSON does not
 // have (NaN, infinity) become null.
@@ -121,4 +121,4 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

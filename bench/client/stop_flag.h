@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 // Set by a signal handler or by a thread that met an error it cannot go on after. Any thread may call it.
 class StopFlag {
@@ -23,4 +23,4 @@ class StopFlag {
   std::atomic<bool> interrupted_{false};
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

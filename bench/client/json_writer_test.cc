@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 namespace {
 
 TEST(JsonWriter, NestsAndIndents) {
@@ -39,4 +39,4 @@ TEST(JsonWriter, WritesNumbersThatJsonHas) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

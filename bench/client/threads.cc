@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 std::string RunThreads(const std::vector<std::function<void()>>& tasks, StopFlag* stop) {
   std::mutex mutex;
@@ -45,4 +45,4 @@ Ticker::~Ticker() {
   thread_.join();
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

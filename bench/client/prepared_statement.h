@@ -14,7 +14,7 @@
 
 #include "connection.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 // A parameter's value: a number or bytes. Bytes are borrowed until the call ends.
 using Parameter = std::variant<uint64_t, std::string_view>;
@@ -60,4 +60,4 @@ class PreparedStatement {
   std::vector<Column> columns_;  // never resized after binding, which keeps their addresses
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

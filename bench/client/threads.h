@@ -12,7 +12,7 @@
 
 #include "stop_flag.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 using Clock = std::chrono::steady_clock;
 
@@ -39,4 +39,4 @@ class Ticker {
   std::thread thread_;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

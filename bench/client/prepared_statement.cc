@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 PreparedStatement::PreparedStatement(Connection* connection, std::string sql)
     : sql_(std::move(sql)), statement_(mysql_stmt_init(connection->handle())) {
@@ -101,4 +101,4 @@ void PreparedStatement::FetchLongColumns() {
   }
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

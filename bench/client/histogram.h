@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 // Values below 128 have a bucket each; above, every power of two is split into 64 buckets, so a bucket
 // is at most 1/64 (1.6 %) of its values wide. Values of 2^40 (18 minutes in nanoseconds) and more share
@@ -71,4 +71,4 @@ class Histogram {
   uint64_t max_ = 0;
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

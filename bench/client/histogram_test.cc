@@ -9,7 +9,7 @@
 
 #include "random.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 namespace {
 
 TEST(Histogram, BoundsPercentilesFromAboveWithinOne64th) {
@@ -74,4 +74,4 @@ TEST(Histogram, IsZeroWhenEmpty) {
 }
 
 }  // namespace
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

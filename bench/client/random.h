@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 // xoshiro256++ (Blackman and Vigna, 2019), its state filled by splitmix64. Streams of different
 // (seed, stream) pairs are independent for all practical purposes.
@@ -56,4 +56,4 @@ class Random {
   uint64_t state_[4];
 };
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

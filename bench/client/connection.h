@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 struct ConnectionOptions {
   std::string socket;  // when empty, host and port are used
@@ -89,4 +89,4 @@ class Connection {
 // The value of an integer column; 0 for NULL.
 uint64_t ParseNumber(std::string_view column);
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

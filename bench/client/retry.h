@@ -6,7 +6,7 @@
 
 #include "connection.h"
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 
 // How often a transaction was repeated, by the server's error.
 struct Retries {
@@ -48,4 +48,4 @@ auto WithRetries(Connection& connection, Retries* retries, Transaction&& transac
   }
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-namespace cairn::linkbench {
+namespace cairn::bench {
 namespace {
 
 // Long statements are load batches; their beginning says enough.
@@ -96,4 +96,4 @@ uint64_t ParseNumber(std::string_view column) {
   return number;
 }
 
-}  // namespace cairn::linkbench
+}  // namespace cairn::bench
