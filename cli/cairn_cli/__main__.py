@@ -9,7 +9,8 @@ from cairn_cli import console
 from cairn_cli.errors import CairnError
 
 # Each is a module with HELP, add_arguments(parser) and run(arguments) -> exit code.
-SUBCOMMANDS = ("setup", "build", "run", "test", "start", "stop", "status", "sql", "mtr")
+SUBCOMMANDS = ("setup", "build", "run", "bench", "test", "start", "stop", "status", "sql",
+               "mtr", "report")
 
 
 def main(argv: list[str]) -> int:

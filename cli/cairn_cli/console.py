@@ -28,13 +28,17 @@ class Progress:
 
     def update(self, done: int, total: int, detail: str = "") -> None:
         """Shows how far the step is."""
+        share = f"{100 * done // total:3d} %" if total else "     "
+        self.note(f"{share}  {done}/{total}  {detail}")
+
+    def note(self, text: str) -> None:
+        """Shows what the step is at, where there is nothing to count."""
         now_s = time.monotonic()
         due = 0.1 if self._terminal else _LOG_INTERVAL_S
         if now_s - self._printed_s < due:
             return
         self._printed_s = now_s
-        share = f"{100 * done // total:3d} %" if total else "     "
-        line = f"  {self._title}  {share}  {done}/{total}  {detail}"
+        line = f"  {self._title}  {text}"
         if self._terminal:
             print(f"\r\x1b[K{line[:110]}", end="", flush=True)
         else:

@@ -72,15 +72,19 @@ class Server:
                          f"--datadir={self.data}", "--auth-root-authentication-method=normal",
                          "--skip-test-db", *_as_root()])
 
-    def start(self, options: Sequence[str] = (), *, with_cairn: bool = True) -> int:
-        """Starts the server and waits until it answers; returns its process id."""
+    def start(self, options: Sequence[str] = (), *, with_cairn: bool = True,
+              wrapper: Sequence[str] = ()) -> int:
+        """Starts the server and waits until it answers; returns its process id.
+
+        `wrapper` goes before the command line; it must become the server in the same process.
+        """
         if running := self.pid():
             return running
         self.initialise()
         base = tree.prepare(self.build_type)
         self.socket.unlink(missing_ok=True)
         own = (f"--plugin-load-add={paths.plugin(self.build_type).name}",) if with_cairn else ()
-        argv = [base / "sbin/mariadbd", "--no-defaults", f"--basedir={base}",
+        argv = [*wrapper, base / "sbin/mariadbd", "--no-defaults", f"--basedir={base}",
                 f"--datadir={self.data}", f"--socket={self.socket}",
                 f"--pid-file={self.directory / 'server.pid'}",
                 f"--plugin-dir={tree.plugin_directory(base)}",

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The engines that can be compared, and good stated settings for each under one memory budget."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from cairn_cli.errors import CairnError
+
+_MIB = 1 << 20
+# What a server needs beside its engine's cache: code, connections, InnoDB's other buffers.
+_BESIDE_CACHE_BYTES = 160 * _MIB
+_CACHE_SHARE = 0.7
+_CACHE_BYTES_MIN = 16 * _MIB
 
 
 @dataclass(frozen=True)
@@ -11,17 +21,106 @@ class Engine:
     name: str  # on the command line: "cairn", "innodb", "innodb-compressed", …
     client_name: str  # in ENGINE=…: "CAIRN", "InnoDB", "ROCKSDB"
     table_options: str = ""  # SQL appended to CREATE TABLE, e.g. "ROW_FORMAT=COMPRESSED …"
-    database_files: tuple[str, ...] = ()  # what counts as the database, relative to the data folder
+    # What counts as the database, relative to the data folder; empty: the databases' own folders.
+    database_files: tuple[str, ...] = ()
+    plugin: str = ""  # the file a server loads the engine from
 
 
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (
-    Engine("cairn", "CAIRN", "", ("#cairn",)),
-    Engine("innodb", "InnoDB", "", ("{database}",)),
-    Engine("innodb-compressed", "InnoDB", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8",
-           ("{database}",)),
-    Engine("innodb-page-compressed", "InnoDB", "PAGE_COMPRESSED=1", ("{database}",)),
-    Engine("myrocks", "ROCKSDB", "", ("#rocksdb",)),
+    Engine("cairn", "CAIRN", "", ("#cairn",), "ha_cairn.so"),
+    Engine("innodb", "InnoDB"),
+    Engine("innodb-compressed", "InnoDB", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"),
+    Engine("innodb-page-compressed", "InnoDB", "PAGE_COMPRESSED=1"),
+    Engine("myrocks", "ROCKSDB", "", ("#rocksdb",), "ha_rocksdb.so"),
 )}
 
 # Of workloads that need no server.
 NONE = Engine("rocksdb", "")
+
+
+def parse(text: str) -> tuple[Engine, ...]:
+    """Reads a list such as cairn,innodb."""
+    names = [name for name in text.split(",") if name]
+    if unknown := [name for name in names if name not in ENGINES]:
+        raise CairnError(f"no such engine: {' '.join(unknown)} (there are: {' '.join(ENGINES)})")
+    if not names or len(set(names)) != len(names):
+        raise CairnError(f"--engines {text}: name each engine once, at least one")
+    return tuple(ENGINES[name] for name in names)
+
+
+def check_installed(engines: Sequence[Engine], plugin_directory: Path) -> None:
+    """Raises CairnError for an engine whose plugin the private server lacks."""
+    for engine in engines:
+        if engine.plugin and not (plugin_directory / engine.plugin).exists():
+            raise CairnError(f"{engine.name} is not installed: {plugin_directory} has no {engine.plugin}"
+                             " (./cairn setup and ./cairn build make the private server)")
+
+
+def cache_bytes(memory_bytes: int) -> int:
+    """The engine's cache under a memory limit: the same for every engine.
+
+    70 % of the limit, or what is left beside 160 MiB for the rest of the server, if that is less.
+    """
+    share = min(int(memory_bytes * _CACHE_SHARE), memory_bytes - _BESIDE_CACHE_BYTES)
+    return max(_CACHE_BYTES_MIN, share // _MIB * _MIB)
+
+
+def server_options(engine: Engine, *, memory_bytes: int, flush_setting: int,
+                   direct_writes: bool = False) -> list[str]:
+    """The server's command line for an engine. `direct_writes`: flushes and compactions of an LSM
+    go past the page cache, as InnoDB's page writes do anyway."""
+    options = ["--skip-log-bin", "--performance-schema=OFF", "--max-connections=100"]
+    cache = cache_bytes(memory_bytes)
+    if engine.client_name == "InnoDB":
+        return options + _innodb(engine, cache, memory_bytes, flush_setting)
+    # The server's own tables need little of InnoDB.
+    options += ["--innodb-buffer-pool-size=8M", "--innodb-log-file-size=16M",
+                "--innodb-log-buffer-size=2M"]
+    if engine.name == "cairn":
+        options += [f"--cairn-memory={cache}", f"--cairn-flush-log-at-trx-commit={flush_setting}"]
+        if direct_writes:
+            options.append("--cairn-expert-db-options=use_direct_io_for_flush_and_compaction=true")
+        return options
+    return options + _myrocks(cache, flush_setting, direct_writes)
+
+
+def _innodb(engine: Engine, cache: int, memory_bytes: int, flush_setting: int) -> list[str]:
+    """For flash, as the published results: O_DIRECT, doublewrite, no neighbours, a large redo log."""
+    log_bytes = min(max(memory_bytes, 256 * _MIB), 4096 * _MIB)
+    options = [f"--innodb-buffer-pool-size={cache}",
+               f"--innodb-flush-log-at-trx-commit={flush_setting}",
+               f"--innodb-log-file-size={log_bytes}", "--innodb-flush-method=O_DIRECT",
+               "--innodb-flush-neighbors=0", "--innodb-io-capacity=2000",
+               "--innodb-io-capacity-max=10000", "--innodb-doublewrite=ON",
+               # After a restart nothing is read in the background of a measured step.
+               "--innodb-buffer-pool-dump-at-shutdown=OFF",
+               "--innodb-buffer-pool-load-at-startup=OFF"]
+    if engine.name == "innodb-page-compressed":
+        options += ["--innodb-compression-algorithm=zlib", "--innodb-compression-level=6"]
+    return options
+
+
+def _myrocks(cache: int, flush_setting: int, direct_writes: bool) -> list[str]:
+    """As its authors' published my.cnf, with today's compression (LZ4, Zstandard at the bottom)
+    in place of zlib, which they found better, and a bound on all memtables. Its memory beside the
+    block cache is not bounded, so the block cache takes two thirds of what the others have."""
+    family = ";".join((
+        "write_buffer_size=32m", "max_write_buffer_number=4", "target_file_size_base=32m",
+        "max_bytes_for_level_base=256m", "level_compaction_dynamic_level_bytes=true",
+        "level0_file_num_compaction_trigger=4", "level0_slowdown_writes_trigger=10",
+        "level0_stop_writes_trigger=15", "compression=kLZ4Compression",
+        "compression_per_level=kNoCompression:kNoCompression:kNoCompression:kLZ4Compression",
+        "bottommost_compression=kZSTD", "optimize_filters_for_hits=true",
+        "prefix_extractor=capped:12", "compaction_pri=kMinOverlappingRatio",
+        "block_based_table_factory={cache_index_and_filter_blocks=1;block_size=8192;"
+        "filter_policy=bloomfilter:10:false;whole_key_filtering=1;format_version=5}"))
+    return ["--plugin-load-add=ha_rocksdb.so", "--default-storage-engine=InnoDB",
+            "--transaction-isolation=READ-COMMITTED",
+            f"--rocksdb-block-cache-size={cache * 2 // 3}",
+            f"--rocksdb-db-write-buffer-size={cache // 5}",
+            f"--rocksdb-flush-log-at-trx-commit={flush_setting}",
+            "--rocksdb-max-background-jobs=2", "--rocksdb-max-subcompactions=1",
+            "--rocksdb-rate-limiter-bytes-per-sec=0", "--rocksdb-bytes-per-sync=1048576",
+            "--rocksdb-wal-bytes-per-sync=1048576", "--rocksdb-max-open-files=-1",
+            "--rocksdb-use-direct-io-for-flush-and-compaction=" + ("ON" if direct_writes else "OFF"),
+            f"--rocksdb-default-cf-options={family}"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from cairn_cli.bench.engines import Engine
+from cairn_cli.errors import CairnError
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Step:
     # repeatable ones form a block, which is repeated and interleaved over the engines (A, B, A, B).
     repeatable: bool
     clients: int = 1
+    shown: bool = True  # in the final table
     detail: dict[str, Any] = field(default_factory=dict)  # the workload's own parameters
 
 
@@ -69,6 +71,14 @@ class Outcome:
     lines: dict[str, dict[str, float]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)  # not empty: not shown as a result
     detail: dict[str, Any] = field(default_factory=dict)  # all else worth keeping
+
+
+class StepFailed(CairnError):
+    """A step that broke off; `outcome` is what was done until then, kept in the results as partial."""
+
+    def __init__(self, why: str, outcome: Outcome | None = None) -> None:
+        super().__init__(why)
+        self.outcome = outcome
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,7 @@ class Workload(Protocol):
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
-        """Runs one step. Raises CairnError when it could not be done at all."""
+        """Runs one step. Raises CairnError (or StepFailed) when it could not be done to its end."""
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
         """The figures of the final table, for the steps that have them."""
