@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A position in one family: RocksDB's iterator with its key and value at hand.
+// A position in one family: the iterator that serves it, with its key and value at hand.
 #include "store/cursor.h"
 
 #include <rocksdb/iterator.h>
 
 #include "store/cursor_bounds.h"
 #include "store/rocks_status.h"
+#include "store/visible_iterator.h"
 
 namespace cairn::store {
+namespace {
+
+// The same names and types of both iterators.
+class RocksFace {
+ public:
+  explicit RocksFace(rocks::Iterator* iterator) : iterator_(iterator) {}
+  void Seek(ByteView key) { iterator_->Seek(ToSlice(key)); }
+  void SeekForPrev(ByteView key) { iterator_->SeekForPrev(ToSlice(key)); }
+  void SeekToFirst() { iterator_->SeekToFirst(); }
+  void SeekToLast() { iterator_->SeekToLast(); }
+  void Next() { iterator_->Next(); }
+  void Prev() { iterator_->Prev(); }
+  bool Valid() const { return iterator_->Valid(); }
+  ByteView key() const { return ToView(iterator_->key()); }
+  ByteView value() const { return ToView(iterator_->value()); }
+
+ private:
+  rocks::Iterator* iterator_;
+};
+
+}  // namespace
 
 Cursor::Cursor() = default;
 
@@ -15,7 +37,9 @@ Cursor::Cursor(Cursor&& other) noexcept { *this = std::move(other); }
 
 Cursor& Cursor::operator=(Cursor&& other) noexcept {
   std::swap(bounds_, other.bounds_);
+  std::swap(visible_, other.visible_);
   std::swap(iterator_, other.iterator_);
+  std::swap(open_, other.open_);
   std::swap(valid_, other.valid_);
   std::swap(key_, other.key_);
   std::swap(value_, other.value_);
@@ -25,52 +49,59 @@ Cursor& Cursor::operator=(Cursor&& other) noexcept {
 Cursor::~Cursor() { Close(); }
 
 void Cursor::Close() {
+  if (visible_ != nullptr) visible_->Close();
   iterator_.reset();
-  valid_ = false;
+  open_ = valid_ = false;
   key_ = value_ = ByteView();
 }
 
-inline void Cursor::Load() {
-  valid_ = iterator_->Valid();
-  if (__builtin_expect(valid_, true)) {
-    key_ = ToView(iterator_->key());
-    value_ = ToView(iterator_->value());
+CursorBounds* Cursor::PrepareBounds() {
+  Close();
+  if (bounds_ == nullptr) bounds_ = std::make_unique<CursorBounds>();
+  return bounds_.get();
+}
+
+template <typename Move>
+inline void Cursor::MoveBy(const Move& move) {
+  const auto load = [this](const auto& iterator) {
+    valid_ = iterator.Valid();
+    if (__builtin_expect(valid_, true)) {
+      key_ = iterator.key();
+      value_ = iterator.value();
+    }
+  };
+  if (__builtin_expect(iterator_ == nullptr, true)) {
+    move(*visible_);
+    load(*visible_);
+  } else {
+    RocksFace iterator(iterator_.get());
+    move(iterator);
+    load(iterator);
   }
 }
 
 void Cursor::Seek(ByteView key) {
-  iterator_->Seek(ToSlice(key));
-  Load();
+  MoveBy([key](auto& iterator) { iterator.Seek(key); });
 }
-
 void Cursor::SeekForPrev(ByteView key) {
-  iterator_->SeekForPrev(ToSlice(key));
-  Load();
+  MoveBy([key](auto& iterator) { iterator.SeekForPrev(key); });
 }
-
 void Cursor::SeekToFirst() {
-  iterator_->SeekToFirst();
-  Load();
+  MoveBy([](auto& iterator) { iterator.SeekToFirst(); });
 }
-
 void Cursor::SeekToLast() {
-  iterator_->SeekToLast();
-  Load();
+  MoveBy([](auto& iterator) { iterator.SeekToLast(); });
 }
-
 void Cursor::Next() {
-  iterator_->Next();
-  Load();
+  MoveBy([](auto& iterator) { iterator.Next(); });
 }
-
 void Cursor::Prev() {
-  iterator_->Prev();
-  Load();
+  MoveBy([](auto& iterator) { iterator.Prev(); });
 }
 
 Status Cursor::status() const {
-  if (iterator_ == nullptr) return Status::Ok();
-  return FromRocks(iterator_->status());
+  if (!open_) return Status::Ok();
+  return iterator_ == nullptr ? visible_->status() : FromRocks(iterator_->status());
 }
 
 }  // namespace cairn::store

@@ -14,6 +14,7 @@
 namespace cairn::store {
 
 struct CursorBounds;
+class VisibleIterator;
 
 struct CursorOptions {
   // Null reads what is committed when the cursor is opened (a moment of its own).
@@ -50,7 +51,7 @@ class Cursor final {
   Cursor& operator=(Cursor&&) noexcept;
   ~Cursor();
 
-  bool is_open() const { return iterator_ != nullptr; }
+  bool is_open() const { return open_; }
   void Close();
 
   // Moves; each needs is_open(), Next and Prev also Valid().
@@ -71,10 +72,16 @@ class Cursor final {
  private:
   friend class Store;
   friend class WriteTransaction;
-  void Load();
+  CursorBounds* PrepareBounds();
+  template <typename Move>
+  void MoveBy(const Move& move);
 
-  std::unique_ptr<CursorBounds> bounds_;  // the iterator points into it, so it dies after it
+  // One of two at work: iterator_ where there is a transaction's own writes to merge, or other
+  // entries than values and deletions; else visible_, which is kept for the next opening.
+  std::unique_ptr<CursorBounds> bounds_;  // the iterators point into it, so it dies after them
+  std::unique_ptr<VisibleIterator> visible_;
   std::unique_ptr<rocks::Iterator> iterator_;
+  bool open_ = false;
   bool valid_ = false;
   ByteView key_;
   ByteView value_;

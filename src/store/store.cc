@@ -7,6 +7,7 @@
 #include "store/cursor_bounds.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
+#include "store/visible_iterator.h"
 
 namespace cairn::store {
 namespace {
@@ -66,10 +67,14 @@ void Store::MultiGet(Family family, std::span<const ByteView> keys, const Snapsh
 
 Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const {
   PrepareThread();
-  cursor->Close();
-  if (cursor->bounds_ == nullptr) cursor->bounds_ = std::make_unique<CursorBounds>();
-  cursor->iterator_.reset(
-      impl_->root->NewIterator(cursor->bounds_->MakeReadOptions(options), Handle(family)));
+  const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
+  if (family == Family::kData) {
+    if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>();
+    cursor->visible_->Open(static_cast<rocks::DBImpl*>(impl_->root), Handle(family), read);
+  } else {
+    cursor->iterator_.reset(impl_->root->NewIterator(read, Handle(family)));
+  }
+  cursor->open_ = true;
   return cursor->status();
 }
 

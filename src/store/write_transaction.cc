@@ -117,10 +117,9 @@ Status WriteTransaction::Get(Family family, ByteView key, const Snapshot* snapsh
 }
 
 Status WriteTransaction::OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const {
-  cursor->Close();
-  if (cursor->bounds_ == nullptr) cursor->bounds_ = std::make_unique<CursorBounds>();
-  cursor->iterator_.reset(
-      rocks_->GetIterator(cursor->bounds_->MakeReadOptions(options), store_->Handle(family)));
+  const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
+  cursor->iterator_.reset(rocks_->GetIterator(read, store_->Handle(family)));
+  cursor->open_ = true;
   return cursor->status();
 }
 

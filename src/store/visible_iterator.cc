@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The walk over versions, forward and backward.
+#include "store/visible_iterator.h"
+
+#include <memory>
+
+#include <db/column_family.h>
+#include <db/memtable.h>
+
+#include "store/rocks_status.h"
+
+namespace cairn::store {
+namespace {
+
+// So many versions of one key are stepped over before a seek is taken to be cheaper.
+constexpr unsigned kStepsBeforeSeek = 8;
+
+constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key
+constexpr rocks::ValueType kFirstType = rocks::kTypeValuePreferredSeqno;  // sorts before all others
+constexpr rocks::ValueType kLastType = rocks::kTypeDeletion;
+
+bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == rocks::kTypeSingleDeletion; }
+
+}  // namespace
+
+void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read) {
+  Close();
+  read_ = read;
+  if (read_.io_activity == rocks::Env::IOActivity::kUnknown) read_.io_activity = rocks::Env::IOActivity::kDBIterator;
+  lower_ = read.iterate_lower_bound == nullptr ? ByteView() : ToView(*read.iterate_lower_bound);
+  upper_ = read.iterate_upper_bound == nullptr ? ByteView() : ToView(*read.iterate_upper_bound);
+  rocks::ColumnFamilyData* data = static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd();
+  // The sequence number comes second: what it names is then in these memtables and files, even if a
+  // compaction drops older versions in between.
+  version_ = data->GetReferencedSuperVersion(db);
+  snapshot_sequence_ =
+      read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
+  hidden_in_memtable_max_ = version_->mutable_cf_options.memtable_op_scan_flush_trigger;
+  memtable_sequence_min_ = version_->mem->GetEarliestSequenceNumber();
+  arena_.emplace();
+  stream_ = db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
+                                    /*allow_unprepared_value=*/false);
+}
+
+void VisibleIterator::Close() {
+  if (stream_ == nullptr) return;
+  std::destroy_at(stream_);
+  stream_ = nullptr;
+  arena_.reset();
+  valid_ = false;
+  refusal_.clear();
+  skipped_.ShrinkAbove(4096);
+  newest_value_.ShrinkAbove(64 << 10);
+}
+
+Status VisibleIterator::status() const {
+  if (!refusal_.empty()) return Status::Corruption(refusal_);
+  return stream_ == nullptr ? Status::Ok() : FromRocks(stream_->status());
+}
+
+inline VisibleIterator::Version VisibleIterator::Parse(const rocks::Slice& internal_key) {
+  const size_t key_bytes = internal_key.size() - kTrailerBytes;
+  const uint64_t trailer = LoadLe64(internal_key.data() + key_bytes);
+  return {.key = ByteView(internal_key.data(), key_bytes),
+          .sequence = trailer >> 8,
+          .type = static_cast<uint8_t>(trailer)};
+}
+
+const rocks::Slice& VisibleIterator::Target(ByteView key, uint64_t sequence, rocks::ValueType type) {
+  target_.Assign(key);
+  target_.AppendLe64(sequence << 8 | type);
+  target_slice_ = ToSlice(target_.view());
+  return target_slice_;
+}
+
+// After a seek: the position as Advance() leaves it.
+void VisibleIterator::LoadPosition() {
+  has_entry_ = stream_->Valid();
+  if (!has_entry_) return;
+  entry_.key = stream_->key();
+  entry_.bound_check_result = stream_->UpperBoundCheckResult();
+}
+
+void VisibleIterator::Refuse(const Version& version) {
+  refusal_ = "an entry of type " + std::to_string(version.type) + " where only values and deletions are written";
+  valid_ = false;
+}
+
+void VisibleIterator::Seek(ByteView key) {
+  forward_ = true;
+  stream_->Seek(Target(std::max(key, lower_), snapshot_sequence_, kFirstType));
+  LoadPosition();
+  FindForward(false);
+}
+
+void VisibleIterator::SeekToFirst() {
+  if (!lower_.empty()) return Seek(lower_);
+  forward_ = true;
+  stream_->SeekToFirst();
+  LoadPosition();
+  FindForward(false);
+}
+
+void VisibleIterator::Next() {
+  if (__builtin_expect(!forward_, false)) {
+    forward_ = true;
+    skipped_.Assign(newest_key_.view());
+    stream_->Seek(Target(skipped_.view(), 0, kLastType));
+    LoadPosition();
+    return FindForward(true);
+  }
+  // A sequence number of 0 is given by compaction to the only version there is.
+  const bool may_have_older = sequence_ != 0;
+  if (may_have_older) skipped_.Assign(key_);
+  Advance();
+  FindForward(may_have_older);
+}
+
+// Finds the first visible version of a live key from the stream's position on. `hides_skipped`:
+// versions of skipped_ that come up are not to be seen.
+void VisibleIterator::FindForward(bool hides_skipped) {
+  unsigned hidden = 0;
+  hidden_in_memtable_ = 0;
+  while (has_entry_) {
+    const Version version = Parse(entry_.key);
+    if (entry_.bound_check_result != rocks::IterBoundCheck::kInbound && !upper_.empty() && version.key >= upper_) break;
+    const bool is_skipped = hides_skipped && version.key == skipped_.view();
+    if (version.sequence <= snapshot_sequence_ && !is_skipped) {
+      if (__builtin_expect(version.type == rocks::kTypeValue, true)) {
+        key_ = version.key;
+        value_ = ToView(stream_->value());
+        sequence_ = version.sequence;
+        valid_ = true;
+        return;
+      }
+      if (!IsDeletion(version.type)) return Refuse(version);
+      skipped_.Assign(version.key);
+      hides_skipped = true;
+      hidden = 0;
+    }
+    SkipHiddenForward(version, is_skipped, &hidden);
+  }
+  valid_ = false;
+}
+
+// Leaves a version that is not seen. Many of one key are left by a seek: to the key's version of the
+// snapshot, or past all of them.
+void VisibleIterator::SkipHiddenForward(const Version& version, bool is_skipped, unsigned* hidden) {
+  if (version.sequence >= memtable_sequence_min_ && ++hidden_in_memtable_ == hidden_in_memtable_max_) {
+    version_->mem->MarkForFlush();  // as RocksDB's own iterator: a flush drops what is hidden
+  }
+  if (is_skipped) {
+    if (++*hidden > kStepsBeforeSeek) {
+      *hidden = 0;
+      stream_->Seek(Target(skipped_.view(), 0, kLastType));
+      return LoadPosition();
+    }
+  } else if (version.sequence > snapshot_sequence_) {
+    if (*hidden == 0 || version.key != newest_key_.view()) {
+      newest_key_.Assign(version.key);
+      *hidden = 0;
+    }
+    if (++*hidden > kStepsBeforeSeek) {
+      *hidden = 0;
+      stream_->Seek(Target(newest_key_.view(), snapshot_sequence_, kFirstType));
+      return LoadPosition();
+    }
+  }
+  Advance();
+}
+
+void VisibleIterator::SeekForPrev(ByteView key) {
+  if (!upper_.empty() && key >= upper_) return SeekToLast();
+  forward_ = false;
+  stream_->SeekForPrev(Target(key, 0, kLastType));
+  FindBackward();
+}
+
+void VisibleIterator::SeekToLast() {
+  forward_ = false;
+  if (upper_.empty()) {
+    stream_->SeekToLast();
+  } else {
+    stream_->SeekForPrev(Target(upper_, rocks::kMaxSequenceNumber, kFirstType));
+  }
+  FindBackward();
+}
+
+void VisibleIterator::Prev() {
+  if (forward_) {
+    forward_ = false;
+    newest_key_.Assign(key_);
+    StepOverKeyBackward(newest_key_.view());
+  }
+  FindBackward();
+}
+
+// Moves the stream, which stands on a version of `key`, before all of them.
+void VisibleIterator::StepOverKeyBackward(ByteView key) {
+  for (unsigned steps = 0; stream_->Valid() && Parse(stream_->key()).key == key; ++steps) {
+    if (steps == kStepsBeforeSeek) return stream_->SeekForPrev(Target(key, rocks::kMaxSequenceNumber, kFirstType));
+    stream_->Prev();
+  }
+}
+
+// Precondition: the stream stands on the oldest version of a key, or before everything.
+void VisibleIterator::FindBackward() {
+  valid_ = false;
+  while (stream_->Valid()) {
+    const Version oldest = Parse(stream_->key());
+    if (oldest.key < lower_) return;
+    newest_key_.Assign(oldest.key);
+    const bool found = FindNewestBackward();
+    if (!refusal_.empty() || (!stream_->Valid() && !stream_->status().ok())) return;
+    if (found) {
+      key_ = newest_key_.view();
+      value_ = newest_value_.view();
+      valid_ = true;
+      return;
+    }
+  }
+}
+
+// Goes from the oldest version of newest_key_ to before the newest. Whether the newest that the
+// snapshot sees is a value, which then is in newest_value_.
+bool VisibleIterator::FindNewestBackward() {
+  bool found = false;
+  for (unsigned steps = 0; stream_->Valid(); ++steps) {
+    if (steps == kStepsBeforeSeek) stream_->Seek(Target(newest_key_.view(), snapshot_sequence_, kFirstType));
+    const bool landed = stream_->Valid();
+    const Version version = landed ? Parse(stream_->key()) : Version();
+    if (landed && version.key == newest_key_.view() && version.sequence <= snapshot_sequence_) {
+      found = version.type == rocks::kTypeValue;
+      if (found) {
+        newest_value_.Assign(ToView(stream_->value()));
+      } else if (!IsDeletion(version.type)) {
+        Refuse(version);
+        return false;
+      }
+    }
+    if (steps == kStepsBeforeSeek) {
+      if (landed || stream_->status().ok()) {
+        stream_->SeekForPrev(Target(newest_key_.view(), rocks::kMaxSequenceNumber, kFirstType));
+      }
+      return found;
+    }
+    if (version.key != newest_key_.view()) return found;
+    stream_->Prev();
+  }
+  return found;
+}
+
+}  // namespace cairn::store

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Walks the newest visible version of each key of a family, straight over RocksDB's merged stream.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <db/db_impl/db_impl.h>
+#include <memory/arena.h>
+#include <rocksdb/options.h>
+#include <table/internal_iterator.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// What RocksDB's own iterator (db/db_iter.cc) does for a family that has plain values and point
+// deletions only: of all versions of a key, in the merged stream of memtables and files, it gives
+// the newest that the snapshot sees, unless that is a deletion. Deletions of ranges the stream
+// itself applies. Left out is what costs that iterator a third of a scan: merge operands, wide
+// columns, blobs, timestamps, counters, and copies of keys that have one version (sequence number 0).
+// Entries of another kind are reported as damage.
+//
+// Going forward the stream stands on the current version, and key() and value() are views into it.
+// Going backward it stands before all versions of the current key, of which there are copies.
+//
+// Lifetime: opened, it holds memtables and files of that moment. Close it before the snapshot goes
+// and before the database closes. The views die at the next move.
+// Thread rule: one thread at a time.
+class VisibleIterator final {
+ public:
+  VisibleIterator() = default;
+  VisibleIterator(const VisibleIterator&) = delete;
+  VisibleIterator& operator=(const VisibleIterator&) = delete;
+  ~VisibleIterator() { Close(); }
+
+  // Of `read` the snapshot (null: what is committed now), the bounds, which must outlive this, and
+  // what concerns the block cache and reading ahead count.
+  void Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read);
+  void Close();
+  bool is_open() const { return stream_ != nullptr; }
+
+  void Seek(ByteView key);
+  void SeekForPrev(ByteView key);
+  void SeekToFirst();
+  void SeekToLast();
+  // Precondition of both: Valid().
+  void Next();
+  void Prev();
+
+  bool Valid() const { return valid_; }
+  ByteView key() const { return key_; }
+  ByteView value() const { return value_; }
+  Status status() const;  // why it is not valid: ok at the end
+
+ private:
+  struct Version {
+    ByteView key;
+    uint64_t sequence = 0;
+    uint8_t type = 0;
+  };
+  static Version Parse(const rocks::Slice& internal_key);
+
+  const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
+  void LoadPosition();
+  void Advance() { has_entry_ = stream_->NextAndGetResult(&entry_); }
+  void FindForward(bool hides_skipped);
+  void FindBackward();
+  void SkipHiddenForward(const Version& version, bool is_skipped, unsigned* hidden);
+  bool FindNewestBackward();
+  void StepOverKeyBackward(ByteView key);
+  void Refuse(const Version& version);
+
+  rocks::ReadOptions read_;
+  ByteView lower_;
+  ByteView upper_;
+  std::optional<rocks::Arena> arena_;  // the stream lives in it
+  rocks::InternalIterator* stream_ = nullptr;
+  rocks::SuperVersion* version_ = nullptr;  // held by the stream
+  uint64_t snapshot_sequence_ = 0;
+  uint64_t memtable_sequence_min_ = 0;
+  uint64_t hidden_in_memtable_ = 0;  // during one move
+  uint64_t hidden_in_memtable_max_ = 0;
+
+  bool valid_ = false;
+  bool forward_ = true;
+  bool has_entry_ = false;       // forward: the stream stands on entry_
+  rocks::IterateResult entry_;
+  uint64_t sequence_ = 0;        // forward: of the current version
+  ByteView key_;
+  ByteView value_;
+  ByteBuffer skipped_;           // forward: further versions of this key are hidden
+  ByteBuffer newest_key_;        // backward: the current entry
+  ByteBuffer newest_value_;
+  ByteBuffer target_;
+  rocks::Slice target_slice_;
+  std::string refusal_;          // an entry of a kind this does not know
+};
+
+}  // namespace cairn::store

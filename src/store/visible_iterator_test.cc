@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The walk over versions, held against a model through random histories, positions and directions.
+#include "store/visible_iterator.h"
+
+#include <map>
+#include <random>
+
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+using Model = std::map<std::string, std::string>;
+
+class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public StoreFixture {
+ protected:
+  struct Moment {
+    Snapshot snapshot;
+    Model model;
+  };
+
+  void SetUp() override {
+    options.paranoid = false;
+    Open();
+    random_.seed(GetParam());
+  }
+  unsigned Below(unsigned n) { return random_() % n; }
+  std::string Key() { return "k" + std::string(1, static_cast<char>('a' + Below(26))) + (Below(3) == 0 ? "x" : ""); }
+
+  // Keys that begin with "s" are put once and removed singly, as entries of an index are.
+  void Change() {
+    Batch batch(*store);
+    const std::string key = Below(4) == 0 ? "s" + Key() : Key();
+    const bool single = key.front() == 's';
+    if (single ? now_.contains(key) : Below(3) == 0) {
+      single ? batch.SingleDelete(Family::kData, key) : batch.Delete(Family::kData, key);
+      now_.erase(key);
+    } else {
+      now_[key] = "v" + std::to_string(++written_) + std::string(Below(40), '.');
+      batch.Put(Family::kData, key, now_[key]);
+    }
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  }
+
+  // Enough versions of one key that stepping over them gives way to seeking.
+  void ChangeOneKeyOften() {
+    const std::string key = Key();
+    for (unsigned i = 0, count = 5 + Below(30); i < count; ++i) {
+      Batch batch(*store);
+      now_[key] = "o" + std::to_string(++written_);
+      batch.Put(Family::kData, key, now_[key]);
+      ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+      if (Below(8) == 0) TakeMoment();
+    }
+  }
+
+  void DropRange() {
+    std::string begin = Key(), end = Key();
+    if (begin > end) std::swap(begin, end);
+    Batch batch(*store);
+    batch.DeleteRange(Family::kData, begin, end);
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    now_.erase(now_.lower_bound(begin), now_.lower_bound(end));
+  }
+
+  void TakeMoment() { moments_.push_back({store->TakeSnapshot(), now_}); }
+
+  void Step() {
+    switch (Below(60)) {
+      case 0: ASSERT_TRUE(store->FlushMemtables().ok()); break;
+      case 1: ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); break;
+      case 2: ChangeOneKeyOften(); break;
+      case 3: DropRange(); break;
+      case 4: TakeMoment(); break;
+      case 5: if (!moments_.empty()) moments_.erase(moments_.begin() + Below(static_cast<unsigned>(moments_.size()))); break;
+      default: Change();
+    }
+  }
+
+  // A walk of random moves within random bounds agrees with the model at every step.
+  void Walk(const Snapshot* snapshot, const Model& all) {
+    std::string lower = Below(2) ? Key() : "", upper = Below(2) ? Key() : "";
+    if (!upper.empty() && lower > upper) std::swap(lower, upper);
+    Model model(all.lower_bound(lower), upper.empty() ? all.end() : all.lower_bound(upper));
+    CursorOptions cursor_options;
+    cursor_options.snapshot = snapshot;
+    cursor_options.lower_bound = lower;
+    cursor_options.upper_bound = upper;
+    Cursor cursor;
+    ASSERT_TRUE(store->OpenCursor(Family::kData, cursor_options, &cursor).ok());
+    auto at = model.end();
+    for (unsigned step = 0; step < 60; ++step) {
+      SCOPED_TRACE("step " + std::to_string(step) + " bounds [" + lower + ", " + upper + ")");
+      const std::string key = Key();
+      const auto before = [&](auto position) { return position == model.begin() ? model.end() : std::prev(position); };
+      switch (at == model.end() ? Below(4) : Below(24)) {
+        case 0: cursor.SeekToFirst(); at = model.begin(); break;
+        case 1: cursor.SeekToLast(); at = before(model.end()); break;
+        case 2: cursor.Seek(key); at = model.lower_bound(key); break;
+        case 3: cursor.SeekForPrev(key); at = before(model.upper_bound(key)); break;
+        case 4: case 5: case 6: case 7: case 8: case 9: case 10: case 11: case 12: case 13:
+          cursor.Prev(); at = before(at); break;
+        default: cursor.Next(); ++at;
+      }
+      ASSERT_TRUE(cursor.status().ok()) << cursor.status().ToString();
+      ASSERT_EQ(cursor.Valid(), at != model.end());
+      if (at == model.end()) continue;
+      ASSERT_EQ(cursor.key(), at->first);
+      ASSERT_EQ(cursor.value(), at->second);
+    }
+  }
+
+  std::mt19937 random_;
+  unsigned written_ = 0;
+  Model now_;
+  std::vector<Moment> moments_;
+};
+
+TEST_P(VisibleIteratorTest, AgreesWithAModel) {
+  for (unsigned round = 0; round < 40; ++round) {
+    for (unsigned i = 0; i < 40; ++i) ASSERT_NO_FATAL_FAILURE(Step());
+    ASSERT_NO_FATAL_FAILURE(Walk(nullptr, now_));
+    if (moments_.empty()) continue;
+    const Moment& moment = moments_[Below(static_cast<unsigned>(moments_.size()))];
+    ASSERT_NO_FATAL_FAILURE(Walk(&moment.snapshot, moment.model));
+  }
+  moments_.clear();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, VisibleIteratorTest, ::testing::Range(1u, 13u));
+
+class VisibleIteratorStoreTest : public ::testing::Test, public StoreFixture {};
+
+// Writers go on while a cursor is open: it keeps the moment of its opening.
+TEST_F(VisibleIteratorStoreTest, StaysAtItsMomentThroughFlushAndCompaction) {
+  Open();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(Put("k" + std::to_string(100 + i), "old", Durability::kOs).ok());
+  Cursor cursor;
+  ASSERT_TRUE(store->OpenCursor(Family::kData, {}, &cursor).ok());
+  cursor.SeekToFirst();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(Put("k" + std::to_string(100 + i), "new", Durability::kOs).ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  int rows = 0;
+  for (; cursor.Valid(); cursor.Next(), ++rows) ASSERT_EQ(cursor.value(), "old");
+  EXPECT_EQ(rows, 100);
+  EXPECT_TRUE(cursor.status().ok());
+}
+
+}  // namespace
+}  // namespace cairn::store
