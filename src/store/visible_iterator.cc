@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include <db/column_family.h>
-#include <db/memtable.h>
+#include "db/column_family.h"
+#include "db/memtable.h"
 
 #include "store/rocks_status.h"
 

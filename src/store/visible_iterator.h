@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include <db/db_impl/db_impl.h>
-#include <memory/arena.h>
+#include "db/db_impl/db_impl.h"
+#include "memory/arena.h"
 #include <rocksdb/options.h>
-#include <table/internal_iterator.h>
+#include "table/internal_iterator.h"
 
 #include "base/bytes.h"
 #include "base/status.h"
