@@ -89,6 +89,13 @@ class LinkBench:
         per_id = _DISK_BYTES_PER_ID.get(engine.name, _DISK_BYTES_PER_ID_OTHER)
         return int(options.conditions.scale * per_id) + _DISK_BYTES_BASE
 
+    def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
+                progress: Callable[[str], None]) -> None:
+        """Requests that fill the caches before a query step."""
+        if options.warmup and step.name.startswith("query"):
+            _client("run", step, target, options, progress,
+                    [*_requests(step, options, odd=True), f"--seconds={options.warmup}"])
+
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
         """Runs the client for one of its three commands."""
@@ -97,8 +104,7 @@ class LinkBench:
         if step.name == "validate":
             return _validate_outcome(_client("validate", step, target, options, progress,
                                              [f"--sample={options.sample}"]))
-        arguments = [f"--threads={step.clients}", f"--seconds={options.conditions.seconds}",
-                     f"--warmup={options.warmup}", *(["--prepared"] if options.prepared else [])]
+        arguments = [*_requests(step, options, odd=False), f"--seconds={options.conditions.seconds}"]
         return _query_outcome(_client("run", step, target, options, progress, arguments), options.profile)
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
@@ -125,6 +131,12 @@ class LinkBench:
 
 
 WORKLOAD = LinkBench()
+
+
+def _requests(step: Step, options: argparse.Namespace, *, odd: bool) -> list[str]:
+    """Options of a request phase. Each has requests of its own, the same for every engine."""
+    seed = 1000 * step.clients + 2 * options.repeat + odd
+    return [f"--threads={step.clients}", f"--seed={seed}", *(["--prepared"] if options.prepared else [])]
 
 
 def _client(command: str, step: Step, target: Target, options: argparse.Namespace,

@@ -79,6 +79,7 @@ class Runner:
             "status": "failed", "error": "", "started": results.now_text(), "rate": None,
             "outcome": None, "metrics": None, "noise": []}
         started_s = time.monotonic()
+        self._options.repeat = repeat
         try:
             self._measure(engine, step, progress.note, entry)
         except KeyboardInterrupt:
@@ -108,6 +109,8 @@ class Runner:
         instance = self._instances[engine.name]
         probe = metrics.Probe(engine, target.pid, target.data, self._device, target.query,
                               instance.cgroup_peak_bytes)
+        if warm_up := getattr(self._workload, "warm_up", None):
+            warm_up(step, target, self._options, progress)
         probe.start()
         try:
             outcome = self._workload.run_step(step, target, self._options, progress)

@@ -114,10 +114,15 @@ class Workload(Protocol):
 
     def steps(self, options: argparse.Namespace) -> list[Step]:
         """The steps in order. `options` has the common options as attributes, defaults applied:
-        `options.conditions` (a full Conditions), `options.engines`; and the workload's own."""
+        `options.conditions` (a full Conditions), `options.engines`; and the workload's own. During
+        `warm_up` and `run_step` also `options.repeat`, the number of the repeat from 0."""
 
     def disk_bytes_needed(self, options: argparse.Namespace, engine: Engine) -> int:
         """An estimate of the most space the data takes; checked before the load."""
+
+    def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
+                progress: Callable[[str], None]) -> None:
+        """Optional. Runs before a step, after a restart of the server if there was one; not measured."""
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
