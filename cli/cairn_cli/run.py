@@ -1,72 +1,57 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`./cairn run`: from nothing to LinkBench's numbers on Cairn and InnoDB side by side."""
+"""`./cairn run`: from nothing to LinkBench's numbers on Cairn and InnoDB side by side.
+
+It is `./cairn bench linkbench` at a small scale, with a server left running to look into.
+"""
 
 import argparse
 import time
-from pathlib import Path
 
-from cairn_cli import build, console, dependencies, linkbench, rocksdb, setup
+from cairn_cli import build, console, dependencies, rocksdb, setup
+from cairn_cli.bench import command, conditions, registry
 from cairn_cli.server import Server
 
 HELP = "set up, build, and compare Cairn with InnoDB by LinkBench"
 
+_WARM_UP_S = 5
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The subcommand's options."""
-    default = linkbench.Options()
-    parser.add_argument("--engines", default=",".join(linkbench.ENGINES), metavar="LIST",
+    parser.add_argument("--engines", default="cairn,innodb", metavar="LIST",
                         help="engines to compare, in this order (default: %(default)s)")
-    parser.add_argument("--ids", type=int, default=default.ids,
-                        help="nodes of the graph (default: %(default)s)")
-    parser.add_argument("--seconds", type=int, default=default.seconds,
-                        help="length of each run (default: %(default)s)")
-    parser.add_argument("--threads", type=int, default=default.threads,
+    parser.add_argument("--ids", type=int, default=400_000, help="nodes of the graph (default: %(default)s)")
+    parser.add_argument("--seconds", type=int, default=60, help="length of each run (default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=2,
                         help="requesters, two connections each (default: %(default)s)")
-    parser.add_argument("--memory-mib", type=int, default=default.memory_mib,
-                        help="each engine's memory in MiB (default: %(default)s)")
-    parser.add_argument("--flush-setting", type=int, choices=(0, 1, 2),
-                        default=default.flush_setting,
-                        help="flush_log_at_trx_commit of both (default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every number to FILE")
+    parser.add_argument("--memory-mib", type=int, default=512,
+                        help="each server's memory in MiB (default: %(default)s)")
+    parser.add_argument("--flush-setting", type=int, choices=(0, 1, 2), default=2,
+                        help="flush_log_at_trx_commit of all (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE", help="also write every number to FILE")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Entry point of the subcommand; 0 when every engine ran and its counts are consistent."""
     started_s = time.monotonic()
-    engines = linkbench.engines_of(arguments.engines)
     setup.ensure()
     build.build("release")
-    options = linkbench.Options(ids=arguments.ids, seconds=arguments.seconds,
-                                threads=arguments.threads, memory_mib=arguments.memory_mib,
-                                flush_setting=arguments.flush_setting)
-    console.say(f"ready after {time.monotonic() - started_s:.0f} s; LinkBench fb2011 with "
-                f"{options.ids:,} ids, {options.threads} threads, {options.seconds} s, "
-                f"{options.memory_mib} MiB for each engine")
+    limited = conditions.limits_work()
+    words = ["--engines", arguments.engines, "--scale", str(arguments.ids), "--seconds", str(arguments.seconds),
+             "--clients", str(arguments.threads), "--memory", f"{arguments.memory_mib}M", "--repeats", "1",
+             "--flush-setting", str(arguments.flush_setting), "--warmup", str(_WARM_UP_S)]
+    words += [] if limited else ["--no-cgroup"]
+    words += ["--json", arguments.json] if arguments.json else []
+    memory = f"{arguments.memory_mib} MiB for each server" + (
+        "" if limited else " (not enforced: no right to make cgroups here)")
+    console.say(f"ready after {time.monotonic() - started_s:.0f} s; LinkBench fb2011 with {arguments.ids:,} ids, "
+                f"{arguments.threads} threads, {arguments.seconds} s, {memory}")
     Server().stop()
-    results, problems = {}, []
-    # Cairn last: its server stays, for the user to look into.
-    for engine in sorted(engines, key=lambda name: name == "cairn"):
-        console.say(f"{engine}:")
-        results[engine] = linkbench.run_engine(
-            engine, options, lambda line: console.say(f"  {line}"), keep_server=engine == "cairn")
-        problems += linkbench.problems(engine, results[engine])
-    results = {engine: results[engine] for engine in engines}
-    _print(results, problems)
-    if arguments.json:
-        linkbench.save(results, options, arguments.json)
-    return 1 if problems else 0
-
-
-def _print(results: dict[str, dict[str, object]], problems: list[str]) -> None:
-    version = dependencies.load().server_version
-    console.say("")
-    console.say(f"LinkBench, MariaDB {version}, RocksDB {rocksdb.VERSION}")
-    for line in linkbench.table(results):
-        console.say(line)
-    for problem in problems:
-        console.say(f"problem: {problem}")
-    server = Server()
-    if server.pid():
+    code = command.execute(registry.workload("linkbench"), command.parse("linkbench", words), keep="cairn")
+    console.say(f"MariaDB {dependencies.load().server_version}, RocksDB {rocksdb.VERSION}; "
+                "counts agree with the links on every engine" if code == 0 else "not all went well")
+    if Server().pid():
         console.say("")
         console.say("The server with Cairn's graph still runs. Connect: ./cairn sql linkdb")
-        console.say(f"(any client: --socket={server.socket} --user=root). End it: ./cairn stop")
+        console.say(f"(any client: --socket={Server().socket} --user=root). End it: ./cairn stop")
+    return code

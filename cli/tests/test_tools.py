@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Small pieces of the command: versions, tables, symbols, unit test output."""
+"""Small pieces of the command: versions, symbols, unit test output."""
 
 import unittest
 
-from cairn_cli import apt, linkbench
+from cairn_cli import apt
 from cairn_cli.group_report import Report
 from cairn_cli.groups import plugin, unit
 
@@ -15,20 +15,6 @@ class VersionsTest(unittest.TestCase):
         versions = ["1:10.11.9-1", "1:10.11.18-0+deb12u1", "1:10.11.18-0+deb12u2", "10.99-1"]
         self.assertEqual(apt.newest_first(versions)[0], "1:10.11.18-0+deb12u2")
         self.assertEqual(apt.newest_first(versions)[-1], "10.99-1")
-
-
-class TableTest(unittest.TestCase):
-    """The comparison shows values, gaps and ratios."""
-
-    def test_rows(self) -> None:
-        cairn = {"run": {"tps": 300.0, "metrics": {"sizes": [{}, {"allocated_bytes": 5e6}]}},
-                 "validate": {"consistent": True}}
-        innodb = {"run": {"tps": 100.0}, "validate": {"consistent": False}}
-        lines = linkbench.table({"cairn": cairn, "innodb": innodb})
-        shown = {line[:26].strip(): line[26:].split() for line in lines[1:]}
-        self.assertEqual(shown["transactions/s"], ["300", "100", "3.00"])
-        self.assertEqual(shown["database MB"], ["5", "-"])
-        self.assertEqual(shown["counts consistent"], ["yes", "NO"])
 
 
 class SymbolsTest(unittest.TestCase):

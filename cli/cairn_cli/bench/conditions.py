@@ -8,7 +8,7 @@ neither; a condition that was asked for and cannot be had is an error, never lef
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -182,6 +182,20 @@ def require_hierarchy() -> Hierarchy:
                      "enforced; --no-cgroup sizes the engines' caches by --memory without a limit")
 
 
+def limits_work() -> bool:
+    """Whether a memory limit can be enforced here, by trying."""
+    hierarchy = Hierarchy.detect()
+    if hierarchy is None:
+        return False
+    trial = Group(hierarchy, f"cairn-bench-{os.getpid()}-trial", 1 << 30)
+    try:
+        trial.create()
+    except CairnError:
+        return False
+    trial.remove()
+    return True
+
+
 def disk_of(path: Path, sysfs: Path = Path("/sys/dev/block")) -> tuple[str, str] | None:
     """Name and "major:minor" of the whole disk a path lies on; None when it is on no block device."""
     number = os.stat(path).st_dev
@@ -220,8 +234,3 @@ def _write(path: Path, text: str) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         os.close(descriptor)
-
-
-def names(devices: Iterable[str] = DEVICES) -> str:
-    """The profiles for help texts."""
-    return ", ".join(devices)

@@ -8,8 +8,8 @@ from pathlib import Path
 from cairn_cli.errors import CairnError
 
 _MIB = 1 << 20
-# What a server needs beside its engine's cache: code, connections, InnoDB's other buffers.
-_BESIDE_CACHE_BYTES = 160 * _MIB
+# What a server needs beside its engine's cache: code, connections, transactions, compactions.
+_BESIDE_CACHE_BYTES = 224 * _MIB
 _CACHE_SHARE = 0.7
 _CACHE_BYTES_MIN = 16 * _MIB
 
@@ -59,7 +59,7 @@ def check_installed(engines: Sequence[Engine], plugin_directory: Path) -> None:
 def cache_bytes(memory_bytes: int) -> int:
     """The engine's cache under a memory limit: the same for every engine.
 
-    70 % of the limit, or what is left beside 160 MiB for the rest of the server, if that is less.
+    70 % of the limit, or what is left beside 224 MiB for the rest of the server, if that is less.
     """
     share = min(int(memory_bytes * _CACHE_SHARE), memory_bytes - _BESIDE_CACHE_BYTES)
     return max(_CACHE_BYTES_MIN, share // _MIB * _MIB)
