@@ -91,12 +91,12 @@ def execute(workload: Workload, options: argparse.Namespace, *, keep: str | None
             runner.Runner(workload, options, found, make_instance, found.head["machine"]["disk"]).run(
                 found.steps, options.engines, keep)
     except KeyboardInterrupt:
-        _show(found, options)
+        _show(workload, found, options)
         console.warn("interrupted: the results above are partial")
         return 130
     finally:
         signal.signal(signal.SIGTERM, before)
-    _show(found, options)
+    _show(workload, found, options)
     return 0 if found.complete and not found.invalid_engines() else 1
 
 
@@ -181,11 +181,14 @@ def _head(workload: Workload, options: argparse.Namespace, hierarchy: conditions
             "versions": results.versions()}
 
 
-def _show(found: results.Results, options: argparse.Namespace) -> None:
+def _show(workload: Workload, found: results.Results, options: argparse.Namespace) -> None:
     shown = found.to_json()
     console.say("")
     for line in table.lines(shown, options.base):
         console.say(line)
+    if summary := getattr(workload, "summary", None):
+        for line in summary(shown, options.base):
+            console.say(line)
     if len(options.engines) > 1 or options.conditions.repeats > 1:
         console.say("")
         console.say(f"medians; [spread: (max - min) / median over the repeats]; x: ratio to {options.base}")

@@ -5,7 +5,7 @@ import importlib
 
 from cairn_cli.bench.workload import Workload
 
-NAMES = ("linkbench",)
+NAMES = ("linkbench", "scan", "oltp", "memtable")
 
 
 def workload(name: str) -> Workload:

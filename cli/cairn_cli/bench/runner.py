@@ -155,7 +155,8 @@ class Runner:
 
     def _line(self, entry: dict[str, Any]) -> str:
         if entry["status"] in ("ok", "invalid") and entry["rate"] is not None:
-            text = f"{entry['rate']:,.0f} {entry['outcome']['unit']}s/s"
+            unit = entry["outcome"]["unit"]
+            text = f"{entry['rate']:,.0f} {'queries' if unit == 'query' else unit + 's'}/s"
             return text if entry["status"] == "ok" else f"INVALID ({entry['error']}): {text}"
         return f"{entry['status'].upper()}: {entry['error']}" if entry["error"] else entry["status"].upper()
 
