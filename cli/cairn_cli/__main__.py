@@ -9,8 +9,8 @@ from cairn_cli import console
 from cairn_cli.errors import CairnError
 
 # Each is a module with HELP, add_arguments(parser) and run(arguments) -> exit code.
-SUBCOMMANDS = ("setup", "build", "run", "bench", "test", "start", "stop", "status", "sql",
-               "mtr", "report")
+SUBCOMMANDS = ("setup", "build", "run", "bench", "report", "test", "start", "stop", "status",
+               "sql", "mtr")
 
 
 def main(argv: list[str]) -> int:

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Micro-benchmarks: sub-results of the runs, one line each, worst first against the base engine."""
+
+from collections.abc import Callable
+
+from cairn_cli.report import markdown, model
+from cairn_cli.report.model import Figure, Result, Run
+
+# Of a figure: the factor from the unit it is kept in, and how it is called; by the workload's unit.
+_CPU_OF_ROWS = (1000.0, "CPU ns/row")
+_CPU_OF_OTHERS = (1.0, "CPU µs/op")
+
+
+class Lines:
+    """The lines of all runs that count."""
+
+    def __init__(self, result: Result, base: str) -> None:
+        self._engines = result.engines
+        self._cpu = _CPU_OF_ROWS if result.unit == "row" else _CPU_OF_OTHERS
+        self.base = base
+        self.others = [engine for engine in result.engines if engine != base]
+        self._many = len({run.step for run in result.runs if run.table("outcome.lines")}) > 1
+        self._rates: dict[tuple[str, str], list[float | None]] = {}
+        self._cpus: dict[tuple[str, str], list[float | None]] = {}
+        self._p99s: dict[tuple[str, str], list[float | None]] = {}
+        for run in result.runs:
+            if result.counts(run):
+                for name, line in run.table("outcome.lines").items():
+                    for each in _fills(run, name) or [line]:
+                        self._take(run, name, each)
+
+    def _take(self, run: Run, name: str, line: object) -> None:
+        if not isinstance(line, dict) or line.get("problems"):
+            return
+        key = (run.engine, _full_name(run.step, name) if self._many else name)
+        operations, seconds = line.get("operations"), line.get("seconds")
+        if operations and seconds:
+            self._rates.setdefault(key, []).append(operations / seconds)
+            if cpu := line.get("server_cpu_seconds"):
+                self._cpus.setdefault(key, []).append(1e6 * cpu / operations)
+            if p99 := line.get("p99_ms"):
+                self._p99s.setdefault(key, []).append(p99)
+
+    @property
+    def names(self) -> list[str]:
+        """Worst relative rate of the first engine that is compared at the top; the incomparable last."""
+        found = list(dict.fromkeys(name for _, name in self._rates))
+
+        def rank(name: str) -> tuple[float, ...]:
+            ratios = [self.relative_rate(engine, name) for engine in self.others]
+            return tuple(float("inf") if ratio is None else ratio for ratio in ratios)
+
+        return sorted(found, key=rank)
+
+    def rate(self, engine: str, name: str) -> Figure | None:
+        """Operations per second."""
+        return model.figure(self._rates.get((engine, name), []))
+
+    def cpu_us(self, engine: str, name: str) -> Figure | None:
+        """The server's CPU per operation."""
+        return model.figure(self._cpus.get((engine, name), []))
+
+    def p99_ms(self, engine: str, name: str) -> Figure | None:
+        """Of the response times."""
+        return model.figure(self._p99s.get((engine, name), []))
+
+    def relative_rate(self, engine: str, name: str) -> float | None:
+        """To the base's."""
+        mine, other = self.rate(engine, name), self.rate(self.base, name)
+        return mine.median / other.median if mine and other and other.median else None
+
+    def table(self) -> list[str]:
+        """Relative rate and CPU of each engine, then all absolute figures."""
+        names = self.names
+        if not names:
+            return []
+        lines = []
+        if self.others:
+            lines += [f"Relative to {self.base}, worst first: rate (↑ more is better) and server CPU per"
+                      " operation (↓ less is better):", ""]
+            heads = [f"{engine} {what}" for what in ("rate ↑", "CPU ↓") for engine in self.others]
+            lines += [*markdown.table(["", *heads], [self._relative(name) for name in names]), "", "Absolute:", ""]
+        factor, unit = self._cpu
+        wanted: list[tuple[str, Callable[[str, str], Figure | None], float]] = [
+            ("op/s" if unit == "CPU µs/op" else "rows/s", self.rate, 1.0), (unit, self.cpu_us, factor),
+            ("p99 ms", self.p99_ms, 1.0)]
+        wanted = [each for each in wanted if any(
+            each[1](engine, name) for engine in self._engines for name in names)]
+        heads = [f"{engine} {what}" for what, _, _ in wanted for engine in self._engines]
+        return lines + markdown.table(["", *heads], [
+            [markdown.cell(name), *(_shown(of(engine, name), factor)
+                                    for _, of, factor in wanted for engine in self._engines)] for name in names])
+
+    def _relative(self, name: str) -> list[str]:
+        return [markdown.cell(name),
+                *(markdown.ratio(of(engine, name), of(self.base, name))
+                  for of in (self.rate, self.cpu_us) for engine in self.others)]
+
+
+def _shown(found: Figure | None, factor: float) -> str:
+    value = found.median * factor if found else 0
+    return markdown.shown(found, 0 if value >= 100 else 1 if value >= 10 else 2, 1 / factor)
+
+
+def _full_name(step: str, name: str) -> str:
+    return step if step == name or step.endswith(f"-{name}") else f"{step}: {name}"
+
+
+def _fills(run: Run, name: str) -> list[dict[str, float]]:
+    """Of the memtable sweep, whose line is the median of fills that are kept beside it."""
+    size = name.removesuffix(" MiB")
+    return [{"operations": fill["inserted"], "seconds": fill["seconds"],
+             "server_cpu_seconds": fill.get("process_cpu_seconds", 0.0)}
+            for fill in run.rows(f"outcome.detail.fills.{size}") if fill.get("inserted") and fill.get("seconds")]
