@@ -67,10 +67,10 @@ class Server:
         if (self.data / "mysql").is_dir():
             return
         base = tree.prepare(self.build_type)
-        self.directory.mkdir(parents=True, exist_ok=True)
         process.capture([base / "bin/mariadb-install-db", "--no-defaults", f"--basedir={base}",
                          f"--datadir={self.data}", "--auth-root-authentication-method=normal",
-                         "--skip-test-db", *_as_root()])
+                         "--skip-test-db", *_as_root()],
+                        env={"TMPDIR": str(self._temporary_directory())})
 
     def start(self, options: Sequence[str] = (), *, with_cairn: bool = True,
               wrapper: Sequence[str] = ()) -> int:
@@ -87,6 +87,7 @@ class Server:
         argv = [*wrapper, base / "sbin/mariadbd", "--no-defaults", f"--basedir={base}",
                 f"--datadir={self.data}", f"--socket={self.socket}",
                 f"--pid-file={self.directory / 'server.pid'}",
+                f"--tmpdir={self._temporary_directory()}",
                 f"--plugin-dir={tree.plugin_directory(base)}",
                 f"--lc-messages-dir={base / 'share/mysql'}", "--skip-networking",
                 "--plugin-maturity=unknown", *_as_root(), *own,
@@ -103,6 +104,12 @@ class Server:
                                  f"log: {self.log}")
             time.sleep(_POLL_S)
         return child.pid
+
+    def _temporary_directory(self) -> Path:
+        """One for each server: a starting server deletes all temporary tables it finds in its own."""
+        directory = self.directory / "tmp"
+        directory.mkdir(parents=True, exist_ok=True)
+        return directory
 
     def answers(self) -> bool:
         """Whether a client would be greeted."""
