@@ -19,7 +19,14 @@ class Lines:
         self._cpu = _CPU_OF_ROWS if result.unit == "row" else _CPU_OF_OTHERS
         self.base = base
         self.others = [engine for engine in result.engines if engine != base]
-        self._many = len({run.step for run in result.runs if run.table("outcome.lines")}) > 1
+        places: dict[str, set[str]] = {}
+        for run in result.runs:
+            for name in run.table("outcome.lines"):
+                places.setdefault(name, set()).add(run.step)
+        # A load's lines are told from the benchmark's own, and equal names from each other.
+        one_step = len(set().union(*places.values())) == 1
+        self._plain = {name for name, steps in places.items() if one_step or (
+            len(steps) == 1 and all(result.repeatable.get(each) for each in steps))}
         self._rates: dict[tuple[str, str], list[float | None]] = {}
         self._cpus: dict[tuple[str, str], list[float | None]] = {}
         self._p99s: dict[tuple[str, str], list[float | None]] = {}
@@ -32,7 +39,7 @@ class Lines:
     def _take(self, run: Run, name: str, line: object) -> None:
         if not isinstance(line, dict) or line.get("problems"):
             return
-        key = (run.engine, _full_name(run.step, name) if self._many else name)
+        key = (run.engine, name if name in self._plain else _full_name(run.step, name))
         operations, seconds = line.get("operations"), line.get("seconds")
         if operations and seconds:
             self._rates.setdefault(key, []).append(operations / seconds)

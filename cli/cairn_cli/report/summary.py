@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The whole report as Markdown: header, then each workload with its conditions, tables and pictures."""
 
+import re
 import shlex
 from typing import Any
 
@@ -109,9 +110,13 @@ def _settings(result: Result) -> list[str]:
 def _machine_facts(result: Result) -> dict[str, str]:
     machine, versions = result.head.get("machine") or {}, result.head.get("versions") or {}
     disk = [str(machine[key]) for key in ("disk", "filesystem") if machine.get(key)]
-    disk += [f"{label} {machine[key]}" for key, label in (
-        ("read_ahead_kb", "read-ahead KiB"), ("scheduler", "scheduler"), ("rotational", "rotational"))
-        if machine.get(key) is not None]
+    if scheduler := machine.get("scheduler"):
+        chosen = re.search(r"\[(\S+)\]", str(scheduler))
+        disk.append(f"scheduler {chosen[1] if chosen else scheduler}")
+    if machine.get("read_ahead_kb") is not None:
+        disk.append(f"read-ahead {machine['read_ahead_kb']} KiB")
+    if machine.get("rotational") is not None:
+        disk.append("said to rotate" if str(machine["rotational"]) in ("1", "True") else "said not to rotate")
     known = {"cpu_model", "cpus", "memory_bytes", "kernel", "os", "disk", "filesystem", "rotational",
              "read_ahead_kb", "scheduler"}
     facts = {

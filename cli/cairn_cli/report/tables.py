@@ -18,11 +18,11 @@ def overview(result: Result, base: str) -> list[str]:
              and not any(run.table("outcome.lines") for run in result.runs if run.step == step)]
     if len(steps) < 2:
         return []
-    units = {step: _unit(result, step) for step in steps}
+    units = {step: unit(result, step) for step in steps}
     one_unit = len(set(units.values())) == 1
     heads = {step: markdown.cell(step if one_unit else f"{step} ({markdown.plural(units[step])})") for step in steps}
-    unit = markdown.plural(units[steps[0]]) if one_unit else "operations"
-    lines = [f"{unit.capitalize()} per second, by step:", ""]
+    counted = markdown.plural(units[steps[0]]) if one_unit else "operations"
+    lines = [f"{counted.capitalize()} per second, by step:", ""]
 
     def absolute(engine: str, step: str) -> str:
         return _cell(result, engine, step, _rate_column(result, step))
@@ -65,7 +65,7 @@ def step(result: Result, name: str, base: str) -> list[str]:
 def repeats(result: Result, name: str) -> list[str]:
     """All columns of each repeat; empty where there was one, or where lines say more."""
     runs = [run for run in result.runs if run.step == name]
-    if max((run.repeat for run in runs), default=0) == 0:
+    if max((run.repeat for run in runs), default=0) == 0 or any(run.table("outcome.lines") for run in runs):
         return []
     lines: list[str] = []
     for columns in _parts(shown_columns(result, name)):
@@ -129,10 +129,10 @@ def _others(result: Result, base: str) -> list[str]:
     return [engine for engine in result.engines if engine != base]
 
 
-def _unit(result: Result, name: str) -> str:
+def unit(result: Result, name: str) -> str:
     """Of a step's operations; the workload's where the runs do not say."""
     found = [run.table("outcome").get("unit") for run in result.runs if run.step == name]
-    return markdown.cell(next((unit for unit in found if unit), result.unit))
+    return markdown.cell(next((each for each in found if each), result.unit))
 
 
 def notes(result: Result) -> list[str]:

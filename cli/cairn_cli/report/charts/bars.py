@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Pictures that compare: bars and dots with their figures written beside them."""
 
-from cairn_cli.report import model
+from cairn_cli.report import model, tables
 from cairn_cli.report.charts import style
 from cairn_cli.report.lines import Lines
 from cairn_cli.report.model import Result
@@ -80,7 +80,7 @@ def p99(result: Result, _base: str) -> Found:
                     found = result.figure(engine, step, f"outcome.latencies.{operation}.p99_ms")
                     if found and found.median > 0:
                         values.setdefault(operation, {})[engine] = found.median
-        if values:
+        if len(values) > 1:
             return _dots(result, step, values)
     return None
 
@@ -124,7 +124,9 @@ def written(result: Result, _base: str) -> Found:
         return None
     steps = steps[-4:]
     rows = len(result.engines)
-    picture = style.Picture(f"KB written to the device per {result.unit}", "less is better", columns=len(steps),
+    units = {tables.unit(result, step) for step in steps}
+    unit = units.pop() if len(units) == 1 else "operation"
+    picture = style.Picture(f"KB written to the device per {unit}", "less is better", columns=len(steps),
                             height=0.34 * rows + 0.45, left=0.35 + 0.082 * max(map(len, result.engines)),
                             right=0.35, bottom=0.32, titles=steps)
     for column, (panel, step) in enumerate(zip(picture.panels, steps, strict=True)):
@@ -141,6 +143,6 @@ def written(result: Result, _base: str) -> Found:
         panel.set_yticks(range(rows), result.engines if column == 0 else [""] * rows)
         panel.tick_params(axis="y", labelcolor=style.INK)
         panel.set_ylim(rows - 0.5, -0.5)
-        panel.set_xlim(0, top * 1.2)
+        panel.set_xlim(0, top * (1.1 + 0.1 * len(steps)))
         style.axis(panel.xaxis, ticks=4)
-    return picture, f"KB written per {result.unit}"
+    return picture, f"KB written per {unit}"

@@ -35,7 +35,7 @@ def memtable(result: Result, base: str) -> Found:
     points: dict[str, dict[int, Figure]] = {}
     for engine in result.engines:
         for name in lines.names:
-            size, found = re.search(r"(\d+) MiB$", name), lines.rate(engine, name)
+            size, found = re.search(r"\b(\d+) MiB$", name), lines.rate(engine, name)
             if size and found:
                 points.setdefault(engine, {})[int(size[1])] = found
     if not points or max(len(each) for each in points.values()) < 2:
