@@ -285,6 +285,8 @@ class BadInputTest(unittest.TestCase):
         self._refused("cannot write", "--json", "/proc/nothing/x.json", "--no-cgroup", "--scale", "1000")
         with mock.patch.object(conditions.Hierarchy, "detect", return_value=None):
             self._refused("no cgroup memory controller", "--scale", "1000")
+        with mock.patch.object(conditions.os, "access", return_value=False):
+            self._refused("right to drop the page cache", "--cold", "--no-cgroup")
 
 
 class RunnerTest(unittest.TestCase):

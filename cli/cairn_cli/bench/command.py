@@ -113,6 +113,10 @@ def prepare(workload: Workload, options: argparse.Namespace,
         seconds=options.seconds, scale=options.scale)
     options.build_type = build_type
     hierarchy = _limits(workload, options)
+    if hierarchy:
+        conditions.check(hierarchy, options.memory, options.device, folder)
+    if options.cold:
+        conditions.check_drop_caches()
     steps = _chosen(workload.steps(options), options.steps)
     if workload.NEEDS_SERVER:
         engines.check_installed(options.engines, tree.plugin_directory(tree.prepare(build_type)))

@@ -182,18 +182,32 @@ def require_hierarchy() -> Hierarchy:
                      "enforced; --no-cgroup sizes the engines' caches by --memory without a limit")
 
 
+def check(hierarchy: Hierarchy, memory_bytes: int | None, device: str, folder: Path) -> None:
+    """Makes and removes a group with such limits, for data in `folder`; CairnError says why not."""
+    make_group(hierarchy, "check", memory_bytes, device, folder).remove()
+
+
 def limits_work() -> bool:
     """Whether a memory limit can be enforced here, by trying."""
     hierarchy = Hierarchy.detect()
     if hierarchy is None:
         return False
-    trial = Group(hierarchy, f"cairn-bench-{os.getpid()}-trial", 1 << 30)
     try:
-        trial.create()
+        check(hierarchy, 1 << 30, "fast", Path("/"))
     except CairnError:
         return False
-    trial.remove()
     return True
+
+
+def make_group(hierarchy: Hierarchy, name: str, memory_bytes: int | None, device: str, folder: Path) -> Group:
+    """A group of this process for a server whose data is in `folder`."""
+    disk = disk_of(folder)
+    if DEVICES[device].limited and disk is None:
+        raise CairnError(f"--device {device}: {folder} is on no block device that could be slowed down")
+    group = Group(hierarchy, f"cairn-bench-{os.getpid()}-{name}", memory_bytes, DEVICES[device],
+                  disk[1] if disk else "")
+    group.create()
+    return group
 
 
 def disk_of(path: Path, sysfs: Path = Path("/sys/dev/block")) -> tuple[str, str] | None:
@@ -208,14 +222,17 @@ def disk_of(path: Path, sysfs: Path = Path("/sys/dev/block")) -> tuple[str, str]
     return folder.name, (folder / "dev").read_text(encoding="ascii").strip()
 
 
+def check_drop_caches() -> None:
+    """Raises CairnError when `drop_caches` would fail."""
+    if not os.access(_DROP_CACHES, os.W_OK):
+        raise CairnError(f"--cold needs the right to drop the page cache: no write access to {_DROP_CACHES} "
+                         "(run as root)")
+
+
 def drop_caches() -> None:
     """Empties the page cache of the machine."""
     os.sync()
-    try:
-        _write(_DROP_CACHES, "3")
-    except OSError as error:
-        raise CairnError(f"--cold needs the right to drop the page cache: {error.strerror}: "
-                         f"{_DROP_CACHES} (run as root)") from error
+    _write(_DROP_CACHES, "3")
 
 
 def _words(path: Path) -> list[str]:

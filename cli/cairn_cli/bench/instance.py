@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One engine's private server under the conditions of an invocation."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn_cli import paths
 from cairn_cli.bench import conditions, engines
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.workload import Conditions, Target
@@ -99,15 +97,8 @@ class Instance:
         device = conditions.DEVICES[self.conditions.device]
         if self.hierarchy is None or (self.conditions.memory_bytes is None and not device.limited):
             return None
-        disk = conditions.disk_of(self.server.data)
-        if device.limited and disk is None:
-            raise CairnError(f"--device {self.conditions.device}: {paths.VAR} is on no block device "
-                             "that could be slowed down")
-        group = conditions.Group(self.hierarchy, f"cairn-bench-{os.getpid()}-{self.engine.name}",
-                                 self.conditions.memory_bytes, device, disk[1] if disk else "")
-        group.remove()
-        group.create()
-        return group
+        return conditions.make_group(self.hierarchy, self.engine.name, self.conditions.memory_bytes,
+                                     self.conditions.device, self.server.data)
 
     def _remove_group(self) -> None:
         if self.group:
