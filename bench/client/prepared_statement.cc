@@ -68,8 +68,8 @@ void PreparedStatement::Run(const Parameter* parameters, size_t count) {
   if (mysql_stmt_execute(statement_.get()) != 0) Throw();
 }
 
-Connection::Outcome PreparedStatement::Execute(std::initializer_list<Parameter> parameters) {
-  Run(parameters.begin(), parameters.size());
+Connection::Outcome PreparedStatement::Execute(std::span<const Parameter> parameters) {
+  Run(parameters.data(), parameters.size());
   return {mysql_stmt_affected_rows(statement_.get()), mysql_stmt_insert_id(statement_.get())};
 }
 

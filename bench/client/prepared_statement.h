@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,7 +29,10 @@ class PreparedStatement {
   PreparedStatement(Connection* connection, std::string sql);
 
   // Runs a statement that has no result set.
-  Connection::Outcome Execute(std::initializer_list<Parameter> parameters);
+  Connection::Outcome Execute(std::span<const Parameter> parameters);
+  Connection::Outcome Execute(std::initializer_list<Parameter> parameters) {
+    return Execute(std::span(parameters.begin(), parameters.size()));
+  }
 
   // Runs a SELECT; `visit` is called for each row, in which it may call Number(). Returns the number of rows.
   uint64_t Query(const std::vector<Parameter>& parameters, const std::function<void()>& visit);

@@ -2,6 +2,8 @@
 // The database and its three tables, as each engine likes them.
 #include "schema.h"
 
+#include "database.h"
+
 namespace cairn::bench::linkbench {
 namespace {
 
@@ -93,14 +95,7 @@ std::string_view EngineSqlName(EngineKind engine) {
 }
 
 void CreateSchema(Connection& connection, const SchemaOptions& options) {
-  const std::string engine(EngineSqlName(options.engine));
-  const std::string support =
-      connection.QueryValue("SELECT SUPPORT FROM information_schema.ENGINES WHERE ENGINE = '" + engine + "'");
-  if (support != "YES" && support != "DEFAULT") throw SqlError(0, "the server has no storage engine " + engine);
-  connection.Execute("CREATE DATABASE IF NOT EXISTS `" + options.database + "`");
-  connection.Execute("USE `" + options.database + "`");
-  // A missing engine must be an error, not a table of another engine.
-  connection.Execute("SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_ENGINE_SUBSTITUTION')");
+  OpenDatabase(connection, options.database, std::string(EngineSqlName(options.engine)));
   for (const TableText& table : kTables) {
     connection.Execute("DROP TABLE IF EXISTS " + std::string(table.name));
     connection.Execute(CreateTableText(table, options));
