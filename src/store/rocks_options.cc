@@ -8,11 +8,13 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_buffer_manager.h>
 
+#include "base/ids.h"
 #include "store/counters_merge.h"
 #include "store/rocks_status.h"
 
@@ -64,6 +66,9 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.max_write_buffer_size_to_maintain = 1;
   family.memtable_prefix_bloom_size_ratio = 0.05;
   family.memtable_whole_key_filtering = true;
+  // Each index remembers where it was written last: entries that come in order are not searched for. A
+  // tenth of the instructions of a load where one index of three has no order.
+  family.memtable_insert_with_hint_prefix_extractor.reset(rocks::NewFixedPrefixTransform(sizeof(IndexId)));
   family.level_compaction_dynamic_level_bytes = true;
   family.level0_file_num_compaction_trigger = 4;
   family.max_bytes_for_level_base = std::max(4 * family.write_buffer_size, size_t{256 * kMiB});

@@ -154,5 +154,26 @@ void SmallCommit(benchmark::State& state) {
 }
 BENCHMARK(SmallCommit);
 
+// A batch of a load: 1000 rows in order of their key, each with an entry of an index in the same order
+// and one of an index without any.
+void LoadCommit(benchmark::State& state) {
+  constexpr unsigned kBatchRows = 1000;
+  std::mt19937_64 random(7);
+  auto txn = Filled().BeginWrite();
+  const std::string value(200, 'v');
+  uint64_t row = 0;
+  for (auto _ : state) {
+    for (unsigned i = 0; i < kBatchRows; ++i, ++row) {
+      (void)txn->Put(Family::kData, Key(row, 7).view(), value);
+      (void)txn->Put(Family::kData, Key(row, 8).view(), {});
+      (void)txn->Put(Family::kData, Key(random(), 9).view(), {});
+    }
+    (void)txn->Commit(Durability::kOs);
+    txn->Restart();
+  }
+  state.SetItemsProcessed(state.iterations() * kBatchRows);
+}
+BENCHMARK(LoadCommit);
+
 }  // namespace
 }  // namespace cairn::store
