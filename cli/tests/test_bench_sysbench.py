@@ -184,7 +184,8 @@ class OltpTest(unittest.TestCase):
             return {"engine": engine, "step": "lines", "status": "ok", "outcome": {"lines": {
                 "scan": {"rate": rate, "server_cpu_us": 10.0, "p99_ms": 1.0}}}}
 
-        results = {"steps": [{"name": "load", "clients": 1}, {"name": "lines", "clients": 1}],
+        results = {"steps": [{"name": "load", "clients": 1, "repeatable": False},
+                             {"name": "lines", "clients": 1, "repeatable": True}],
                    "runs": [run("cairn", 50), run("innodb", 100), run("myrocks", 7)],
                    "invalid": {"myrocks": "lines: scan: wrong"}}
         text = "\n".join(oltp.WORKLOAD.summary(results, "innodb"))

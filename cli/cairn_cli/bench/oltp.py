@@ -18,6 +18,7 @@ from cairn_cli.bench.sysbench_tables import (
     pick,
     settle,
     tables_of,
+    wait_until_idle,
 )
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, Target
 from cairn_cli.errors import CairnError
@@ -50,7 +51,7 @@ class OltpWorkload:
         """A step is all lines, so that repeats of engines interleave without restarts in between."""
         chosen(options.lines)
         sweep = options.conditions.clients
-        return [Step("load", repeatable=False)] + [
+        return [Step("load", repeatable=False), Step("load-check", repeatable=False)] + [
             Step("lines" if len(sweep) == 1 else f"lines-{clients}", repeatable=True, clients=clients)
             for clients in sweep]
 
@@ -58,15 +59,20 @@ class OltpWorkload:
         """Of uncompressed tables with room for splits and for what the writes leave."""
         return 2 * tables_of(options).total * BYTES_PER_ROW
 
+    def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
+                progress: Callable[[str], None]) -> None:
+        """A server that was started just now may still be putting its files in order."""
+        if step.repeatable:
+            wait_until_idle(target, tables_of(options), progress)
+
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
         """Runs one step. A line that fails makes the step invalid; the others still run."""
         tables = tables_of(options)
         if step.name == "load":
-            outcome = load(target, tables, progress)
-            outcome.detail["settle_seconds"] = settle(target, tables, progress)
-            outcome.problems += self._same.problems(target, tables, step.name)
-            return outcome
+            return load(target, tables, progress)
+        if step.name == "load-check":
+            return self._same.check(target, tables, step.name)
         return _run_lines(step, target, tables, options, progress)
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
@@ -78,7 +84,7 @@ class OltpWorkload:
         """What is printed after the table: each line's figures relative to the base engine."""
         text: list[str] = []
         for step in results["steps"]:
-            if step["name"] == "load":
+            if not step["repeatable"]:
                 continue
             runs = [run for run in results["runs"] if run["step"] == step["name"]
                     and run["status"] == "ok" and run["engine"] not in results["invalid"]]

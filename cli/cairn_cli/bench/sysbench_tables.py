@@ -53,7 +53,7 @@ def tables_of(options: argparse.Namespace) -> Tables:
 
 
 def load(target: Target, tables: Tables, progress: Callable[[str], None]) -> Outcome:
-    """Makes the database anew, fills the tables, then builds the index k on each.
+    """Makes the database anew, fills the tables, builds the index k on each, and lets it settle.
 
     Two tables at a time, one process each; a table's number is the seed of its rows.
     """
@@ -80,7 +80,7 @@ def load(target: Target, tables: Tables, progress: Callable[[str], None]) -> Out
     lines["index"] = index_time.line(tables.total)
     return Outcome(operations=tables.total, unit="row",
                    seconds=fill_time.seconds + index_time.seconds, client_cpu_seconds=client_cpu,
-                   lines=lines)
+                   lines=lines, detail={"settle_seconds": settle(target, tables, progress)})
 
 
 class _timed:
@@ -113,6 +113,12 @@ class SameEverywhere:
 
     def __init__(self) -> None:
         self._first: dict[tuple[object, ...], tuple[str, list[str]]] = {}
+
+    def check(self, target: Target, tables: Tables, *point: object) -> Outcome:
+        """A step that looks for `problems`."""
+        with _timed(target) as time_taken:
+            problems = self.problems(target, tables, *point)
+        return Outcome(operations=tables.total, unit="row", seconds=time_taken.seconds, problems=problems)
 
     def problems(self, target: Target, tables: Tables, *point: object) -> list[str]:
         """Reads all columns of all tables; says what differs, or is wrong by itself."""
@@ -149,13 +155,18 @@ def index_problems(target: Target, tables: Tables) -> list[str]:
 
 
 def settle(target: Target, tables: Tables, progress: Callable[[str], None]) -> float:
-    """ANALYZE, then waits until the server's background work is done; returns the seconds.
+    """ANALYZE, then `wait_until_idle`, as the published runs do after their writes."""
+    for number in tables.numbers():
+        target.query(f"ANALYZE TABLE sbtest{number}", sysbench.DATABASE)
+    return wait_until_idle(target, tables, progress)
+
+
+def wait_until_idle(target: Target, tables: Tables, progress: Callable[[str], None]) -> float:
+    """Waits until the server's background work is done; returns the seconds.
 
     Done is: next to no CPU for three polls. At most the 60 s and 1 s per million rows that the
     published runs sleep.
     """
-    for number in tables.numbers():
-        target.query(f"ANALYZE TABLE sbtest{number}", sysbench.DATABASE)
     progress("waiting for the server to settle")
     started_s = time.monotonic()
     limit_s = 60 + tables.total / 1e6
