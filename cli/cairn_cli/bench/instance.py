@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One engine's private server under the conditions of an invocation."""
 
+import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from cairn_cli import paths
 from cairn_cli.bench import conditions, engines
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.workload import Conditions, Target
 from cairn_cli.errors import CairnError
 from cairn_cli.server import Server
 
-_LOG_LINES = 12
+_LOG_LINES = 40
 
 
 @dataclass
@@ -71,7 +74,10 @@ class Instance:
             limit_mib = self.memory_bytes >> 20
             return (f"{self.engine.name}: the kernel killed the server: out of memory, the cgroup's limit "
                     f"is {limit_mib} MiB (its cache was {engines.cache_bytes(self.memory_bytes) >> 20} MiB)")
-        return f"{self.engine.name}: the server died; the end of its log:\n{self.server.log_tail(_LOG_LINES)}"
+        said = [line for line in self.server.log_tail(_LOG_LINES).splitlines() if "[Note]" not in line]
+        kept = self.scratch / "server.log"  # the server's folder will be deleted
+        shutil.copyfile(self.server.log, kept)
+        return "\n".join([f"{self.engine.name}: the server died; its log is {os.path.relpath(kept, paths.ROOT)}", *said[-5:]])
 
     def give_up(self) -> None:
         """After the server died: nothing is running any more."""

@@ -47,6 +47,7 @@ class Results:
     runs: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     complete: bool = False
+    ended: str | None = None
 
     def add(self, run: dict[str, Any]) -> None:
         """Keeps a run's result and writes the file."""
@@ -74,9 +75,8 @@ class Results:
 
     def to_json(self) -> dict[str, Any]:
         """The object of the file."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         return {"kind": KIND, "format": FORMAT, **self.head,
-                "ended": now if self.complete else None, "complete": self.complete,
+                "ended": self.ended, "complete": self.complete,
                 "engines": self.engines, "steps": [asdict(step) for step in self.steps],
                 "columns": [asdict(column) for column in self.columns], "runs": self.runs,
                 "summary": self.summary(), "invalid": self.invalid_engines(),
