@@ -77,7 +77,8 @@ class Instance:
         said = [line for line in self.server.log_tail(_LOG_LINES).splitlines() if "[Note]" not in line]
         kept = self.scratch / "server.log"  # the server's folder will be deleted
         shutil.copyfile(self.server.log, kept)
-        return "\n".join([f"{self.engine.name}: the server died; its log is {os.path.relpath(kept, paths.ROOT)}", *said[-5:]])
+        where = os.path.relpath(kept, paths.ROOT)
+        return "\n".join([f"{self.engine.name}: the server died; its log is {where}", *said[-5:]])
 
     def give_up(self) -> None:
         """After the server died: nothing is running any more."""
