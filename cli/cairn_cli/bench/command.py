@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn_cli import build, console, locks, paths, setup, tree
-from cairn_cli.bench import conditions, engines, registry, results, runner, table
+from cairn_cli.bench import block_trace, conditions, engines, flash, registry, results, runner, table
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.instance import Instance
 from cairn_cli.bench.workload import Conditions, Step, Workload
@@ -61,6 +61,8 @@ def _add_common(parser: argparse.ArgumentParser, default: Conditions) -> None:
     group.add_argument("--seconds", type=_positive, default=default.seconds, metavar="N",
                        help="length of a timed step (default: %(default)s)")
     group.add_argument("--steps", metavar="LIST", help="only these steps, by name")
+    group.add_argument("--block-trace", action="store_true",
+                       help="trace what is written to the disk, and simulate what a flash drive would write for it")
     group.add_argument("--json", type=Path, metavar="FILE", help="results (default: a new file in var/bench)")
     group.add_argument("--no-build", action="store_true", help="use what is built, without a look for changes")
 
@@ -88,8 +90,8 @@ def execute(workload: Workload, options: argparse.Namespace, *, keep: str | None
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with locks.held(paths.VAR / "bench" / f"{workload.NAME}.lock"):
-            runner.Runner(workload, options, found, make_instance, found.head["machine"]["disk"]).run(
-                found.steps, options.engines, keep)
+            runner.Runner(workload, options, found, make_instance, found.head["machine"]["disk"],
+                          block_trace=options.block_trace).run(found.steps, options.engines, keep)
     except KeyboardInterrupt:
         _show(workload, found, options)
         console.warn("interrupted: the results above are partial")
@@ -122,7 +124,12 @@ def prepare(workload: Workload, options: argparse.Namespace,
         engines.check_installed(options.engines, tree.plugin_directory(tree.prepare(build_type)))
     runner.check_disk(sum(workload.disk_bytes_needed(options, engine) for engine in options.engines), folder)
     path = options.json or folder / f"{workload.NAME}-{datetime.datetime.now():%Y%m%d-%H%M%S}.json"
-    found = results.Results(path, _head(workload, options, hierarchy, folder), workload.columns(options), steps)
+    head = _head(workload, options, hierarchy, folder)
+    columns = list(workload.columns(options))
+    if options.block_trace:
+        block_trace.check(head["machine"]["disk"])
+        columns += flash.COLUMNS
+    found = results.Results(path, head, columns, steps)
     for engine in options.engines:
         found.engines[engine.name] = {"client_name": engine.client_name,
                                       "table_options": engine.table_options, "settings": []}
@@ -200,7 +207,8 @@ def _show(workload: Workload, found: results.Results, options: argparse.Namespac
         console.say(f"invalid, not shown: {engine}: {why}")
     for entry in found.runs:
         if entry["status"] in ("failed", "interrupted"):
-            console.say(f"{entry['status']}: {entry['engine']} {entry['step']}: {entry['error']}".rstrip(": "))
+            why = entry["error"].splitlines()[0] if entry["error"] else ""
+            console.say(f"{entry['status']}: {entry['engine']} {entry['step']}: {why}".rstrip(": "))
     if found.warnings:
         console.say(f"warning: the machine was not quiet in {len(found.warnings)} of {len(found.runs)} runs")
     console.say(f"results: {found.path}")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from cairn_cli import console, paths
-from cairn_cli.bench import conditions, metrics, results
+from cairn_cli.bench import conditions, flash, metrics, results
+from cairn_cli.bench.block_trace import BlockTrace
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.instance import Instance
 from cairn_cli.bench.workload import Outcome, Step, StepFailed, Target, Workload
@@ -48,12 +49,14 @@ class Runner:
     """One invocation. `run` raises KeyboardInterrupt on when it was interrupted; results are kept."""
 
     def __init__(self, workload: Workload, options: argparse.Namespace, found: results.Results,
-                 make_instance: Callable[[Engine], Instance], device: str | None) -> None:
+                 make_instance: Callable[[Engine], Instance], device: str | None, *,
+                 block_trace: bool = False) -> None:
         self._workload = workload
         self._options = options
         self._results = found
         self._make_instance = make_instance
         self._device = device
+        self._block_trace = block_trace
         self._cpus = found.head["machine"]["cpus"] or 1
         self._instances: dict[str, Instance] = {}
         self._running: Instance | None = None
@@ -67,6 +70,7 @@ class Runner:
                     self._one(engine, step, repeat)
             self._results.complete = not self._failed
         finally:
+            self._results.ended = results.now_text()
             self._results.write()
             self._end(keep)
 
@@ -112,16 +116,30 @@ class Runner:
         if warm_up := getattr(self._workload, "warm_up", None):
             warm_up(step, target, self._options, progress)
         probe.start()
+        trace = BlockTrace(self._device) if self._block_trace and self._device else None
         try:
             outcome = self._workload.run_step(step, target, self._options, progress)
             if not instance.alive():
                 entry["outcome"] = vars(outcome)
                 raise CairnError("the server is gone")
             entry["metrics"] = probe.finish(outcome.operations, outcome.client_cpu_seconds)
+            if trace:
+                progress("simulating flash")
+                entry["metrics"]["flash"] = self._flash(trace, entry["metrics"])
         finally:
             probe.stop()
+            if trace:
+                trace.close()
         entry["noise"] = metrics.noise(entry["metrics"], self._cpus)
         self._judge(outcome, entry)
+
+    def _flash(self, trace: BlockTrace, measured: dict[str, Any]) -> dict[str, Any] | None:
+        """None, with a warning, when the trace has gaps: the step itself is as good as ever."""
+        try:
+            return flash.summary(trace.stop(), measured["per_operation"].get("written_kb"))
+        except CairnError as error:
+            self._warn(str(error))
+            return None
 
     def _judge(self, outcome: Outcome, entry: dict[str, Any]) -> None:
         entry["outcome"] = vars(outcome)
