@@ -7,15 +7,14 @@ seen whether the state is steady.
 """
 
 import argparse
-import json
 import math
 from collections.abc import Callable
 from typing import Any
 
-from cairn_cli import paths, process
+from cairn_cli import paths
+from cairn_cli.bench import client
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, StepFailed, Target
-from cairn_cli.errors import CairnError
 
 OPERATIONS = ("ADD_LINK", "DELETE_LINK", "UPDATE_LINK", "COUNT_LINK", "MULTIGET_LINK",
               "GET_LINKS_LIST", "ADD_NODE", "UPDATE_NODE", "DELETE_NODE", "GET_NODE")
@@ -143,40 +142,23 @@ def _client(command: str, step: Step, target: Target, options: argparse.Namespac
             progress: Callable[[str], None], arguments: list[str]) -> dict[str, Any]:
     """Runs the client and returns its JSON object; raises CairnError when it did not get that far."""
     program = paths.build_dir(options.build_type) / "bench/linkbench/cairn-linkbench"
-    if not program.exists():
-        raise CairnError(f"{program} was not built")
     kind, table_options = _CLIENT_ENGINES[target.engine.name]
-    out = target.scratch / f"{step.name}.json"
-    log = target.scratch / f"{step.name}.log"
-    out.unlink(missing_ok=True)
-    process.stream(
-        [program, command, f"--socket={target.socket}", f"--engine={kind}", f"--table-options={table_options}",
-         f"--ids={int(options.conditions.scale)}", f"--max-degree={options.max_degree}",
-         f"--profile={options.profile}", f"--loaders={options.loaders}", f"--partitions={options.partitions}",
-         "--interval=1", "--data-device=none", f"--json={out}", *arguments],
-        progress, log=log, check=False)
-    if not out.exists() or not out.stat().st_size:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-3:]
-        raise CairnError("LinkBench's client left no result: " + " ".join(said))
-    found = json.loads(out.read_text(encoding="utf-8"))
-    if found["interrupted"]:
-        raise KeyboardInterrupt
+    found = client.run(
+        program, command, step.name, target,
+        [f"--engine={kind}", f"--table-options={table_options}", f"--ids={int(options.conditions.scale)}",
+         f"--max-degree={options.max_degree}", f"--profile={options.profile}", f"--loaders={options.loaders}",
+         f"--partitions={options.partitions}", "--data-device=none", *arguments], progress)
     if found["error"]:
         partial = _query_outcome(found, options.profile) if found["run"] else None
         raise StepFailed(f"LinkBench's client: {found['error']}", partial)
     return found
 
 
-def _latencies(operations: dict[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    return {name: {key: each[key] for key in ("count", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms")}
-            for name, each in operations.items()}
-
-
 def _load_outcome(found: dict[str, Any]) -> Outcome:
     load = found["load"]
     rows = load["nodes"] + load["links"] + load["counts"]
     return Outcome(rows, "row", load["seconds"], load["metrics"]["client"]["cpu_seconds"],
-                   _latencies(load["batches"]),
+                   client.latencies(load["batches"]),
                    detail={name: load[name] for name in ("nodes", "links", "counts", "links_per_node", "retries")}
                    | {"max_degree": found["max_degree"], "server": found["server"]})
 
@@ -192,7 +174,7 @@ def _query_outcome(found: dict[str, Any], profile: str) -> Outcome:
               "percent": {name: each["percent"] for name, each in run["operations"].items()},
               "range_rows": run["range_rows"], "retries": run["retries"], "prepared": run["prepared"]}
     return Outcome(run["transactions"], "transaction", run["seconds"], run["metrics"]["client"]["cpu_seconds"],
-                   _latencies(run["operations"]), series, problems=problems, detail=detail)
+                   client.latencies(run["operations"]), series, problems=problems, detail=detail)
 
 
 def _validate_outcome(found: dict[str, Any]) -> Outcome:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
+from cairn_cli.bench import settle as settling
 from cairn_cli.bench import sysbench
 from cairn_cli.bench.workload import Outcome, Target
 from cairn_cli.errors import CairnError
@@ -17,9 +18,6 @@ BYTES_PER_ROW = 300
 T = TypeVar("T")
 _LOADERS = 2
 _SUMS = "COUNT(*), SUM(id), SUM(k), SUM(CRC32(c)), SUM(CRC32(pad))"
-_POLL_S = 0.5
-_BUSY_SHARE = 0.05  # of one core, between two polls: less is idle
-_IDLE_POLLS = 3
 
 
 @dataclass(frozen=True)
@@ -162,17 +160,6 @@ def settle(target: Target, tables: Tables, progress: Callable[[str], None]) -> f
 
 
 def wait_until_idle(target: Target, tables: Tables, progress: Callable[[str], None]) -> float:
-    """Waits until the server's background work is done; returns the seconds.
-
-    Done is: next to no CPU for three polls. At most the 60 s and 1 s per million rows that the
-    published runs sleep.
-    """
+    """Waits until the server's background work is done; returns the seconds."""
     progress("waiting for the server to settle")
-    started_s = time.monotonic()
-    limit_s = 60 + tables.total / 1e6
-    idle = 0
-    while idle < _IDLE_POLLS and time.monotonic() - started_s < limit_s:
-        with _timed(target) as poll:
-            time.sleep(_POLL_S)
-        idle = idle + 1 if poll.cpu_seconds < _BUSY_SHARE * poll.seconds else 0
-    return time.monotonic() - started_s
+    return settling.wait_until_idle(target.pid, settling.limit_seconds(tables.total))
