@@ -121,6 +121,7 @@ class LinkBench:
             Column("total CPU µs/op", f"{per}total_cpu_us", 0, "lower"),
             Column("context switches/op", f"{per}context_switches", 2, "lower"),
             Column("database MB", "metrics.size.database_bytes", 0, "lower", 1e6),
+            Column("data folder MB", "metrics.size.data_bytes", 0, "lower", 1e6),
             Column("RSS MB", "metrics.memory.rss_bytes", 0, "lower", 1e6),
             Column("peak RSS MB", "metrics.memory.peak_rss_bytes", 0, "lower", 1e6),
             Column("write amplification", "metrics.engine.write_amplification", 2, "lower"),
