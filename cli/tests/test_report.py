@@ -160,6 +160,21 @@ class PicturesTest(SamplesTest):
         self.assertTrue(sizes)
         self.assertLess(max(sizes), _SVG_BYTES_MAX)
 
+    def test_a_sweep_of_clients(self) -> None:
+        content = report_samples.linkbench()
+        steps, runs = [], []
+        for kind in ("qr100", "qp100"):
+            for clients in (1, 4, 16):
+                steps.append(report_samples.step(f"{kind}-{clients}", clients, repeatable=True))
+                runs += [report_samples.run(engine, f"{kind}-{clients}", 1e4 * clients, clients=clients)
+                         for engine in ("cairn", "innodb")]
+        for kept, panels in ((steps, 2), (steps[:3], 1)):
+            content.update(steps=kept, runs=[run for run in runs if run["step"] in {step["name"] for step in kept}])
+            self.store(content)
+            make(self.folder)
+            svg = (self.folder / "a-clients.svg").read_text(encoding="utf-8")
+            self.assertEqual(svg.count(">16</text>"), panels)
+
     def test_what_is_gone_is_removed(self) -> None:
         (self.folder / "memtable-rate.svg").write_text("old", encoding="utf-8")
         self.store(report_samples.memtable(), "memtable.json")
@@ -233,6 +248,7 @@ class ReadmeTest(SamplesTest):
         self.assertNotIn("old", once)
         self.assertIn("| cairn | 1.94 | 0.75 (points-covered-pk) | 3.13 (scan-zipf) |", once)
         self.assertIn("[report.md](report.md)", once)
+        self.assertIn("Conditions: server limited to 1 GiB (cgroup v1); device fast", once)
 
     def test_no_markers(self) -> None:
         path = self.folder / "README.md"

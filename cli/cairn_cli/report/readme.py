@@ -38,8 +38,12 @@ def block(results: list[Result], base: str | None, page: Path) -> str:
         if text := _of(result, result.base(base)):
             parts.append("\n".join(text))
     shown = os.path.relpath(page, _root_of(page))
+    machine = results[0].head.get("machine") or {}
+    made = ", ".join(markdown.cell(text) for text in (
+        machine.get("cpu_model"), machine.get("cpus") and f"{machine['cpus']} cores",
+        str(results[0].head.get("started") or "")[:10]) if text)
     parts.append("Medians; in brackets relative to the base engine. All figures, pictures, settings and the"
-                 f" machine: [{shown}]({shown}).")
+                 f" machine ({made}): [{shown}]({shown}).")
     return "\n\n".join(parts)
 
 
@@ -51,7 +55,8 @@ def _of(result: Result, base: str) -> list[str]:
     command = result.head.get("command")
     lines = [f"**{markdown.cell(summary.title(result))}**"
              + (f", `{shlex.join(map(str, command))}`" if isinstance(command, list) else "")
-             + ("" if result.complete else " (partial)"), ""]
+             + ("" if result.complete else " (partial)"), "",
+             f"Conditions: {markdown.cell(summary.conditions(result.head.get('conditions') or {}))}.", ""]
     micro = Lines(result, base)
     if micro.names:
         return [*lines, *_micro(micro)]

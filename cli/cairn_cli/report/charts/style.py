@@ -173,7 +173,7 @@ def axis(of: Any, *, log: bool = False, ticks: int = 5) -> None:
     """Few ticks at round numbers, as `human` writes them."""
     if log:
         low, high = of.get_view_interval()
-        narrow = high < 40 * max(low, 1e-12)
+        narrow = high < 300 * max(low, 1e-12)
         of.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=20))
         of.set_minor_locator(NullLocator())
     else:

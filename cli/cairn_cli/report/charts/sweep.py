@@ -2,29 +2,44 @@
 """Pictures of a sweep: the rate by number of clients, by size of the memtable."""
 
 import re
+from typing import Any
 
-from cairn_cli.report import markdown
+from cairn_cli.report import markdown, model
 from cairn_cli.report.charts import style
 from cairn_cli.report.lines import Lines
 from cairn_cli.report.model import Figure, Result
 
 Found = tuple[style.Picture, str] | None
+Points = dict[str, dict[int, Figure]]  # by engine and place on the x axis
+
+_PANELS_MAX = 8
 
 
 def clients(result: Result, _base: str) -> Found:
-    """The rate by number of clients, where steps of one name were run with several."""
-    points: dict[str, dict[int, Figure]] = {}
+    """The rate by number of clients: a panel for each family of steps that was run with several."""
+    families: dict[str, Points] = {}
     for step in result.steps:
-        if not result.repeatable.get(step):
-            continue
+        if any(run.table("outcome.lines") for run in result.runs if run.step == step):
+            continue  # a rate over many different lines says nothing
         for engine in result.engines:
             good = result.good(engine, step)
             if good and (found := result.figure(engine, step, "rate")):
-                points.setdefault(engine, {})[good[0].clients] = found
-    if not points or max(len(each) for each in points.values()) < 2:
+                families.setdefault(model.family(step), {}).setdefault(engine, {})[good[0].clients] = found
+    families = {name: points for name, points in families.items() if max(map(len, points.values())) > 1}
+    if not families:
         return None
-    return (_curve(points, f"Rate by number of clients ({markdown.plural(result.unit)} per second)", "clients"),
-            "rate by number of clients")
+    names = list(families)[-_PANELS_MAX:]
+    subtitle = f"{markdown.plural(result.unit)} per second"
+    if len(names) == 1:
+        picture = _curve(families[names[0]], "Rate by number of clients", f"{subtitle}; {names[0]}", "clients")
+    else:
+        engines = [engine for engine in result.engines if any(engine in families[name] for name in names)]
+        rows = (len(names) + 1) // 2
+        picture = style.Picture("Rate by number of clients", "operations per second", rows=rows, columns=2,
+                                height=2.6, legend=engines, titles=names)
+        for place, (panel, name) in enumerate(zip(picture.panels, names, strict=False)):
+            _draw(panel, families[name], "clients" if place + 2 >= len(names) else "")
+    return picture, "rate by number of clients"
 
 
 def memtable(result: Result, base: str) -> Found:
@@ -32,7 +47,7 @@ def memtable(result: Result, base: str) -> Found:
     if result.workload != "memtable":
         return None
     lines = Lines(result, base)
-    points: dict[str, dict[int, Figure]] = {}
+    points: Points = {}
     for engine in result.engines:
         for name in lines.names:
             size, found = re.search(r"\b(\d+) MiB$", name), lines.rate(engine, name)
@@ -40,17 +55,20 @@ def memtable(result: Result, base: str) -> Found:
                 points.setdefault(engine, {})[int(size[1])] = found
     if not points or max(len(each) for each in points.values()) < 2:
         return None
-    return (_curve(points, "Insert rate by size of the memtable (keys per second)", "write buffer, MiB"),
+    return (_curve(points, "Insert rate by size of the memtable", "keys per second", "write buffer, MiB"),
             "insert rate by size of the memtable")
 
 
-def _curve(points: dict[str, dict[int, Figure]], headline: str, xlabel: str) -> style.Picture:
-    """Medians with the range of the repeats, on a doubling axis."""
-    repeats = max(each.count for found in points.values() for each in found.values())
-    longest = max(map(len, points))
-    picture = style.Picture(headline, "median of the repeats; bars from the least to the greatest"
-                            if repeats > 1 else "one run each", right=0.35 + 0.083 * longest)
-    panel = picture.panels[0]
+def _curve(points: Points, headline: str, subtitle: str, xlabel: str) -> style.Picture:
+    if max(each.count for found in points.values() for each in found.values()) > 1:
+        subtitle += "; median of the repeats, bars from the least to the greatest"
+    picture = style.Picture(headline, subtitle, right=0.35 + 0.083 * max(map(len, points)))
+    style.label_ends(picture.panels[0], _draw(picture.panels[0], points, xlabel))
+    return picture
+
+
+def _draw(panel: Any, points: Points, xlabel: str) -> list[tuple[str, float, float]]:
+    """Medians with the range of the repeats, on a doubling axis; returns the lines' ends."""
     ends = []
     for engine, found in points.items():
         look = style.look(engine)
@@ -67,5 +85,4 @@ def _curve(points: dict[str, dict[int, Figure]], headline: str, xlabel: str) -> 
     panel.set_ylim(bottom=0)
     style.axis(panel.yaxis)
     panel.set_xlabel(xlabel)
-    style.label_ends(panel, ends)
-    return picture
+    return ends
