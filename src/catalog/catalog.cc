@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/index_bounds.h"
+#include "catalog/column_history.h"
 #include "catalog/dictionary_keys.h"
 
 namespace cairn::catalog {
@@ -206,6 +207,11 @@ void Catalog::Publish(const std::string& name, std::shared_ptr<Table> table) {
   tables_[name] = std::move(table);
 }
 
+uint64_t Catalog::VisibleSince(const std::string& name) const {
+  const auto found = tables_.find(name);
+  return found == tables_.end() ? 0 : found->second->visible_since();
+}
+
 void Catalog::Unpublish(const std::string& name) {
   const auto found = tables_.find(name);
   if (found == tables_.end()) return;
@@ -274,10 +280,11 @@ Status Catalog::Rename(const std::string& from, const std::string& to) {
   PutName(to, def.id, &batch);
   PutDefinition(def, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
+  const uint64_t visible_since = IsCopyOfAlter(from) ? store_->LatestSequence() : VisibleSince(from);
   Unpublish(from);
-  if (!IsCopyOfAlter(from)) return Status::Ok();
+  if (visible_since == 0) return Status::Ok();
   std::shared_ptr<Table> table;
-  return LoadTable(std::move(def), store_->LatestSequence(), &table);
+  return LoadTable(std::move(def), visible_since, &table);
 }
 
 Status Catalog::Drop(const std::string& name) {
@@ -301,6 +308,7 @@ Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table)
   Batch batch(*store_);
   PutDropped(def, &batch);
   AssignIds(&def);
+  ForgetEarlierVersions(&def);
   PutDefinition(def, &batch);
   PutCounters(def.id, store::TableCounters(), &batch);
   PutNextIds(&batch);
@@ -309,29 +317,29 @@ Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table)
   return LoadTable(std::move(def), store_->LatestSequence(), table);
 }
 
-Status Catalog::Redefine(const std::string& name, TableDef def) {
+Status Catalog::Redefine(std::vector<TableDef> defs) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  TableDef old;
-  CAIRN_RETURN_IF_ERROR(LoadDef(name, &old));
-  TableDef comparable = def;
-  comparable.id = old.id;
-  comparable.server_version = old.server_version;
-  if (comparable.columns.size() != old.columns.size() || comparable.indexes.size() != old.indexes.size()) {
-    return Status::InvalidArgument("the new definition of " + name + " has other columns or indexes");
-  }
-  for (size_t i = 0; i < old.columns.size(); ++i) comparable.columns[i].name = old.columns[i].name;
-  for (size_t i = 0; i < old.indexes.size(); ++i) {
-    comparable.indexes[i].name = old.indexes[i].name;
-    comparable.indexes[i].id = def.indexes[i].id = old.indexes[i].id;
-  }
-  if (!(comparable == old)) return Status::InvalidArgument("the new definition of " + name + " stores other data");
-  def.id = old.id;
   Batch batch(*store_);
-  PutDefinition(def, &batch);
-  MergeLiveCounters(old, &batch);
+  for (TableDef& def : defs) {
+    TableDef old;
+    CAIRN_RETURN_IF_ERROR(LoadDef(def.name, &old));
+    const Status status = Succeed(old, &def);
+    if (!status.ok()) {
+      return Status::InvalidArgument("the new definition of " + def.name + " needs other data: " +
+                                     std::string(status.message()));
+    }
+    PutDefinition(def, &batch);
+    MergeLiveCounters(old, &batch);
+  }
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
-  // Handlers still share the live object; its next user after they closed reads the new names.
-  Unpublish(name);
+  for (TableDef& def : defs) {
+    // Handlers still share the live object; who opens the table from now on gets the new one.
+    const uint64_t visible_since = VisibleSince(def.name);
+    Unpublish(def.name);
+    if (visible_since == 0) continue;
+    std::shared_ptr<Table> table;
+    CAIRN_RETURN_IF_ERROR(LoadTable(std::move(def), visible_since, &table));
+  }
   return Status::Ok();
 }
 

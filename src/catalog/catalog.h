@@ -44,9 +44,10 @@ class Catalog {
   // Replaces the table's indexes by new, empty ones and resets the counters.
   Status Truncate(const std::string& name, std::shared_ptr<Table>* table);
 
-  // Replaces names and the server's version of a definition whose columns and indexes are
-  // otherwise the same (a metadata-only ALTER). kInvalidArgument when more differs.
-  Status Redefine(const std::string& name, TableDef def);
+  // Replaces the definitions of tables, all at once, by their successors (Succeed() in column_history.h), which
+  // have the tables' names: other names, places and numbers of columns, but the same rows and index entries.
+  // kInvalidArgument when one is no successor. Read views of any age may go on reading the tables.
+  Status Redefine(std::vector<TableDef> defs);
 
   // Sets the stored and the live AUTO_INCREMENT counter, also downwards.
   Status SetAutoIncrementNext(Table& table, uint64_t next);
@@ -87,6 +88,7 @@ class Catalog {
   void PutNextIds(store::Batch* batch);
   Status LoadDef(const std::string& name, TableDef* def);
   Status LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table);
+  uint64_t VisibleSince(const std::string& name) const;
   void MergeLiveCounters(const TableDef& def, store::Batch* batch);
   void Publish(const std::string& name, std::shared_ptr<Table> table);
   void Unpublish(const std::string& name);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/endian.h"
+#include "catalog/column_history.h"
 #include "catalog/dictionary_keys.h"
 #include "store/store_testing.h"
 
@@ -160,11 +161,96 @@ TEST_F(CatalogTest, RedefiningTakesNamesOnly) {
   Create(Def("d/one"));
   TableDef renamed = Def("d/one");
   renamed.columns[0].name = "z";
-  ASSERT_TRUE(catalog->Redefine("d/one", renamed).ok());
+  ASSERT_TRUE(catalog->Redefine({renamed}).ok());
   EXPECT_EQ(Find("d/one")->def().columns[0].name, "z");
   TableDef wider = renamed;
   wider.columns[0].data_bytes_max = 8;
-  EXPECT_TRUE(catalog->Redefine("d/one", wider).Is(Code::kInvalidArgument));
+  EXPECT_TRUE(catalog->Redefine({wider}).Is(Code::kInvalidArgument));
+}
+
+TEST_F(CatalogTest, ColumnsComeGoAndMoveAndLeaveTheirVersions) {
+  Create(Def("d/one"));
+  TableDef second = Def("d/one");
+  second.columns.insert(second.columns.begin(), {.name = "n", .type = 5, .data_bytes_max = 9, .length_bytes = 1,
+                                                 .initial = InitialKind::kValue, .initial_value = "x"});
+  for (IndexDef& index : second.indexes) {
+    for (KeyPartDef& part : index.parts) ++part.column;
+  }
+  ASSERT_TRUE(catalog->Redefine({second}).ok());
+  LosePower();
+  const TableDef with_n = Find("d/one")->def();
+  EXPECT_EQ(with_n.columns[0].column_id, 3u);
+  EXPECT_EQ(with_n.schema_version, 2u);
+  EXPECT_EQ(with_n.earlier_versions, (std::vector<std::vector<uint32_t>>{{1, 2}}));
+
+  // The first column goes, another comes: it has a new id. What is only renamed makes no version.
+  TableDef third = with_n;
+  third.columns[0] = {.name = "m", .type = 1, .nullable = true, .data_bytes_max = 4, .initial = InitialKind::kNull};
+  ASSERT_TRUE(catalog->Redefine({third}).ok());
+  const TableDef with_m = Find("d/one")->def();
+  EXPECT_EQ(with_m.columns[0].column_id, 4u);
+  EXPECT_EQ(with_m.greatest_dropped_column_id, 3u);
+  ASSERT_EQ(with_m.dropped_columns.size(), 1u);
+  EXPECT_EQ(with_m.dropped_columns[0].name, "n");
+  EXPECT_EQ(with_m.earlier_versions, (std::vector<std::vector<uint32_t>>{{1, 2}, {3, 1, 2}}));
+  TableDef renamed = with_m;
+  renamed.columns[0].name = "z";
+  ASSERT_TRUE(catalog->Redefine({renamed}).ok());
+  EXPECT_EQ(Find("d/one")->def().schema_version, 3u);
+
+  std::shared_ptr<Table> emptied;
+  ASSERT_TRUE(catalog->Truncate("d/one", &emptied).ok());
+  EXPECT_TRUE(emptied->def().earlier_versions.empty() && emptied->def().dropped_columns.empty());
+  EXPECT_EQ(emptied->def().columns[0].initial, InitialKind::kNone);
+  EXPECT_EQ(emptied->def().greatest_dropped_column_id, 3u);
+}
+
+TEST_F(CatalogTest, TablesAreRedefinedTogetherOrNotAtAll) {
+  Create(Def("d/one"));
+  Create(Def("d/two"));
+  TableDef one = Def("d/one"), two = Def("d/two");
+  one.columns[1].name = two.columns[1].name = "z";
+  two.columns[1].data_bytes_max = 8;
+  EXPECT_TRUE(catalog->Redefine({one, two}).Is(Code::kInvalidArgument));
+  EXPECT_EQ(Find("d/one")->def().columns[1].name, "b");
+  two.columns[1].data_bytes_max = 4;
+  ASSERT_TRUE(catalog->Redefine({one, two}).ok());
+  LosePower();
+  EXPECT_EQ(Find("d/one")->def().columns[1].name, "z");
+  EXPECT_EQ(Find("d/two")->def().columns[1].name, "z");
+}
+
+// The same table with its two columns in the other order.
+TableDef Swapped(TableDef def) {
+  std::swap(def.columns[0], def.columns[1]);
+  for (IndexDef& index : def.indexes) {
+    for (KeyPartDef& part : index.parts) part.column = static_cast<uint16_t>(1 - part.column);
+  }
+  return def;
+}
+
+TEST_F(CatalogTest, ATableHasOnlySoManyVersions) {
+  TableDef def = Create(Def("d/one"))->def();
+  for (size_t version = 0; version < kEarlierVersionsMax; ++version) {
+    TableDef next = Swapped(def);
+    ASSERT_TRUE(Succeed(def, &next).ok()) << version;
+    def = next;
+  }
+  TableDef next = Swapped(def);
+  EXPECT_TRUE(Succeed(def, &next).Is(Code::kNotSupported));
+}
+
+TEST_F(CatalogTest, ViewsTooOldForATableStayTooOldWhenItIsRedefinedOrRenamed) {
+  Create(Def("d/#sql-copy"));
+  ASSERT_TRUE(catalog->Rename("d/#sql-copy", "d/one").ok());
+  const uint64_t since = Find("d/one")->visible_since();
+  EXPECT_NE(since, 0u);
+  TableDef renamed = Def("d/one");
+  renamed.columns[0].name = "z";
+  ASSERT_TRUE(catalog->Redefine({renamed}).ok());
+  EXPECT_EQ(Find("d/one")->visible_since(), since);
+  ASSERT_TRUE(catalog->Rename("d/one", "d/two").ok());
+  EXPECT_EQ(Find("d/two")->visible_since(), since);
 }
 
 TEST_F(CatalogTest, ALiveTableLearnsOfCommitsAndAReloadedOneReadsThem) {

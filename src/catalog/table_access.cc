@@ -35,6 +35,26 @@ bool SameStorage(const ColumnDef& def, const codec::ColumnLayout& layout) {
          def.collation_id == collation_id;
 }
 
+// What rows of earlier versions hold. The dictionary's column ids, not their places, tell which is which.
+codec::RowHistory HistoryOf(const TableDef& def) {
+  codec::RowHistory history;
+  if (def.earlier_versions.empty()) return history;
+  history.versions = def.earlier_versions;
+  for (const ColumnDef& column : def.dropped_columns) {
+    history.dropped.push_back({.column_id = column.column_id,
+                               .type = static_cast<codec::ColumnType>(column.type),
+                               .nullable = column.nullable,
+                               .pack_length = column.data_bytes_max});
+  }
+  for (const ColumnDef& column : def.columns) {
+    if (column.initial == InitialKind::kNone) continue;
+    history.initial_values.push_back({.column_id = column.column_id,
+                                      .is_null = column.initial == InitialKind::kNull,
+                                      .value = column.initial_value});
+  }
+  return history;
+}
+
 // Whether keys always give the column back, so that entries with it carry nothing beside the key.
 bool KeyGivesBack(const codec::ColumnLayout& column) {
   switch (column.type) {
@@ -69,6 +89,10 @@ Status TableAccess::Make(std::shared_ptr<Table> table, codec::RecordLayout layou
   if (!same) {
     return Status::Corruption("the dictionary's columns of " + def.name + " are not those of the server's definition");
   }
+  for (size_t i = 0; i < def.columns.size(); ++i) layout.columns[i].column_id = def.columns[i].column_id;
+  if (!IsSound(HistoryOf(def), layout)) {
+    return Status::Corruption("the dictionary's earlier schema versions of " + def.name + " do not fit its columns");
+  }
   std::vector<codec::IndexCodec> codecs = CodecsOf(def, layout);
   access->reset(new TableAccess(std::move(table), std::move(layout), std::move(codecs)));
   return Status::Ok();
@@ -79,7 +103,7 @@ TableAccess::TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layou
     : table_(std::move(table)),
       layout_(std::move(layout)),
       indexes_(std::move(indexes)),
-      rows_(layout_, indexes_.front(), table_->def().schema_version) {
+      rows_(layout_, indexes_.front(), table_->def().schema_version, HistoryOf(table_->def())) {
   for (size_t i = 0; i < indexes_.size(); ++i) {
     const IndexDef& index = def().indexes[i];
     codec::ColumnSet columns(layout_.columns.size());

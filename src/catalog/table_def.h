@@ -12,6 +12,9 @@
 
 namespace cairn::catalog {
 
+// What a column that was added to an existing table is in rows of earlier schema versions.
+enum class InitialKind : uint8_t { kNone = 0, kNull = 1, kValue = 2 };
+
 // A column as it is stored. `type` is the number of a codec::ColumnType.
 struct ColumnDef {
   uint32_t column_id = 0;
@@ -23,9 +26,14 @@ struct ColumnDef {
   uint32_t data_bytes_max = 0;
   uint8_t length_bytes = 0;
   uint32_t collation_id = 0;
+  InitialKind initial = InitialKind::kNone;
+  std::string initial_value = {};  // as in a row (codec::InitialValue)
 
   bool operator==(const ColumnDef&) const = default;
 };
+
+// With more, an ALTER copies the table, which then has rows of one version only.
+inline constexpr size_t kEarlierVersionsMax = 255;
 
 struct KeyPartDef {
   uint16_t column = 0;        // ordinal in TableDef::columns
@@ -56,6 +64,14 @@ struct TableDef {
   std::string server_version;  // opaque; the server's version of the definition
   std::vector<ColumnDef> columns;
   std::vector<IndexDef> indexes;
+
+  // The greatest column_id of a column that was dropped; 0 when none was.
+  uint32_t greatest_dropped_column_id = 0;
+  // Columns that are gone, but are in rows of an earlier version. Stored ones only.
+  std::vector<ColumnDef> dropped_columns;
+  // For each earlier schema version that rows may have, those up to schema_version - 1: the ids of its stored
+  // columns, in the order of the table then.
+  std::vector<std::vector<uint32_t>> earlier_versions;
 
   bool HasHiddenPrimaryKey() const { return indexes.front().kind == IndexKind::kHiddenPrimary; }
   bool operator==(const TableDef&) const = default;

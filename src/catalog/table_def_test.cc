@@ -67,6 +67,24 @@ TableDef RandomDef(uint64_t seed) {
               .is_unsigned = below(2) != 0, .stored = below(2) != 0, .data_bytes_max = number(),
               .length_bytes = static_cast<uint8_t>(below(5)), .collation_id = number()};
   }
+  if (below(2)) {
+    def.greatest_dropped_column_id = number();
+    def.schema_version |= 128;
+    def.earlier_versions.resize(below(4));
+    for (std::vector<uint32_t>& ids : def.earlier_versions) {
+      ids.resize(below(4));
+      for (uint32_t& id : ids) id = number();
+    }
+    def.dropped_columns.resize(below(3));
+    for (ColumnDef& column : def.dropped_columns) {
+      column = {.column_id = static_cast<uint32_t>(below(uint64_t{def.greatest_dropped_column_id} + 1)), .name = text(),
+                .type = static_cast<uint8_t>(below(256)), .data_bytes_max = number()};
+    }
+    for (ColumnDef& column : def.columns) {
+      column.initial = static_cast<InitialKind>(below(3));
+      if (column.initial == InitialKind::kValue) column.initial_value = text();
+    }
+  }
   def.indexes.resize(1 + below(4));
   for (IndexDef& index : def.indexes) {
     const bool first = &index == def.indexes.data();
@@ -84,11 +102,11 @@ TableDef RandomDef(uint64_t seed) {
   return def;
 }
 
-// The line of the format's page behind "### Test vector".
-std::string DocumentedVector() {
+// The line of the format's page behind a heading.
+std::string DocumentedVector(const std::string& heading) {
   std::ifstream page(CAIRN_SOURCE_DIR "/docs/formats/dictionary.md");
   std::string line;
-  while (std::getline(page, line) && line != "### Test vector") {
+  while (std::getline(page, line) && line != heading) {
   }
   while (std::getline(page, line) && line.compare(0, 4, "    ") != 0) {
   }
@@ -101,10 +119,32 @@ std::string DocumentedVector() {
 
 TEST(TableDefTest, TheFormatsTestVectorHolds) {
   const std::string bytes = Encoded(VectorDef());
-  EXPECT_EQ(Hex(bytes), DocumentedVector());
+  EXPECT_EQ(Hex(bytes), DocumentedVector("### Test vector"));
   TableDef back;
   ASSERT_TRUE(DecodeTableDef(bytes, &back).ok());
   EXPECT_EQ(back, VectorDef());
+}
+
+// A second column came with the value "x", a third with NULL, and the first, which was not the key, went.
+TableDef HistoryVectorDef() {
+  TableDef def = VectorDef();
+  def.schema_version = 4;
+  def.columns = {{.column_id = 2, .name = "b", .type = 5, .data_bytes_max = 3, .length_bytes = 1,
+                  .initial = InitialKind::kValue, .initial_value = "x"},
+                 {.column_id = 3, .name = "c", .nullable = true, .data_bytes_max = 2, .initial = InitialKind::kNull}};
+  def.indexes = {{.id = IndexId(9), .name = "", .kind = IndexKind::kHiddenPrimary, .parts = {}}};
+  def.greatest_dropped_column_id = 1;
+  def.dropped_columns = {VectorDef().columns[0]};
+  def.earlier_versions = {{1}, {1, 2}, {1, 2, 3}};
+  return def;
+}
+
+TEST(TableDefTest, ATableWithHistoryHasTheFormatsSecondVersion) {
+  const std::string bytes = Encoded(HistoryVectorDef());
+  EXPECT_EQ(Hex(bytes), DocumentedVector("### Test vector, version 2"));
+  TableDef back;
+  ASSERT_TRUE(DecodeTableDef(bytes, &back).ok());
+  EXPECT_EQ(back, HistoryVectorDef());
 }
 
 TEST(TableDefTest, RandomDefinitionsRoundTrip) {
@@ -155,10 +195,10 @@ TEST(TableDefTest, EveryFlippedBitIsNoticed) {
 
 TEST(TableDefTest, ALaterVersionIsTooNewWhateverFollows) {
   std::string bytes = Encoded(VectorDef());
-  bytes[0] = 2;
+  bytes[0] = 3;
   TableDef back;
   EXPECT_TRUE(DecodeTableDef(bytes, &back).Is(Code::kFormatTooNew));
-  EXPECT_TRUE(DecodeTableDef(WithChecksum("\x03"), &back).Is(Code::kFormatTooNew));
+  EXPECT_TRUE(DecodeTableDef(WithChecksum("\x04"), &back).Is(Code::kFormatTooNew));
   bytes[0] = 0;
   EXPECT_TRUE(DecodeTableDef(WithChecksum(bytes.substr(0, bytes.size() - 4)), &back).Is(Code::kCorruption));
 }
@@ -195,6 +235,22 @@ TEST(TableDefTest, DefinitionsThatMakeNoSenseAreCorruption) {
   EXPECT_TRUE(refused([](TableDef* def) { def->indexes.insert(def->indexes.begin(), secondary); }));
   EXPECT_TRUE(refused([](TableDef* def) { def->columns[0].length_bytes = 5; }));
   EXPECT_FALSE(refused([](TableDef* def) { def->indexes.push_back(secondary); }));
+  // An earlier version that would have the number 0, too many of them, a dropped column that was never stored or has
+  // an id that may be given again.
+  EXPECT_TRUE(refused([](TableDef* def) { def->earlier_versions = {{1}}; }));
+  EXPECT_TRUE(refused([](TableDef* def) {
+    def->schema_version = 1000;
+    def->earlier_versions.assign(kEarlierVersionsMax + 1, {1});
+  }));
+  EXPECT_TRUE(refused([](TableDef* def) {
+    def->greatest_dropped_column_id = 5;
+    def->dropped_columns = {def->columns[0]};
+    def->dropped_columns[0].stored = false;
+  }));
+  EXPECT_TRUE(refused([](TableDef* def) {
+    def->dropped_columns = {def->columns[0]};
+    def->greatest_dropped_column_id = 0;
+  }));
 }
 
 }  // namespace

@@ -223,7 +223,8 @@ size_t IndexCodec::PrefixBytes(ByteView key, unsigned part_count) const {
 }
 
 Status IndexCodec::PrimaryKeyOf(ByteView key, ByteView value, ByteBuffer* primary_key) const {
-  Walk walk(*this, key, value);
+  // The value of a primary entry is a row, which has another form.
+  Walk walk(*this, key, is_primary_ ? ByteView() : value);
   if (const char* wrong = walk.Begin()) return Corrupt(wrong, key, value);
   if (is_primary_) {
     primary_key->Append(key);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "codec/earlier_plans.h"
 #include "codec/evidence.h"
 #include "codec/record_access.h"
 
@@ -42,28 +43,43 @@ inline const uint8_t* ReadLength(const uint8_t* at, const uint8_t* end, uint32_t
 
 }  // namespace
 
-RowCodec::RowCodec(const RecordLayout& layout, const IndexCodec& primary, uint32_t schema_version)
-    : schema_version_(schema_version), primary_id_(primary.id_), default_record_(layout.default_record) {
+RowCodec::RowCodec(const RecordLayout& layout, const IndexCodec& primary, uint32_t schema_version,
+                   const RowHistory& history)
+    : RowCodec(SlotsOf(layout), layout.default_record, primary, schema_version) {
+  assert(IsSound(history, layout) && history.versions.size() < schema_version);
+  AddEarlierVersions(layout, primary, history);
+}
+
+RowCodec::RowCodec(const std::vector<Slot>& columns, const std::string& default_record, const IndexCodec& primary,
+                   uint32_t schema_version)
+    : schema_version_(schema_version), primary_id_(primary.id_), default_record_(default_record) {
   assert(primary.is_primary_);
   ByteBuffer version;
   version.AppendVarint(schema_version);
   version_bytes_ = version.ToString();
   key_parts_ = primary.parts_;
   for (const KeyPart& part : primary.declared_) key_columns_.push_back(part.column);
-  AddSlots(layout);
+  AddSlots(columns);
   PlaceSlots();
 }
 
-void RowCodec::AddSlots(const RecordLayout& layout) {
+std::vector<RowCodec::Slot> RowCodec::SlotsOf(const RecordLayout& layout) {
+  std::vector<Slot> slots;
   for (size_t position = 0; position < layout.columns.size(); ++position) {
     Slot slot;
     slot.column = layout.columns[position];
     slot.position = static_cast<uint16_t>(position);
-    if (!slot.column.stored) continue;
-    CheckLayout(slot.column);
+    if (slot.column.stored) slots.push_back(slot);
+  }
+  return slots;
+}
+
+void RowCodec::AddSlots(const std::vector<Slot>& columns) {
+  for (Slot slot : columns) {
+    if (slot.position != kDropped) CheckLayout(slot.column);
     bool in_key = false;
     for (unsigned part = 0; part < key_parts_.size(); ++part) {
-      if (key_columns_[part] != position) continue;
+      if (slot.position == kDropped || key_columns_[part] != slot.position) continue;
       in_key |= key_parts_[part].give_back() == GiveBack::kAlways;
       if (key_parts_[part].give_back() == GiveBack::kMostly) slot.key_part = part;
     }
@@ -213,6 +229,7 @@ DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
     plan.visited_variable_ = static_cast<unsigned>(index + 1);
     add_null_bit(variable_[index].column);
   }
+  if (!earlier_.empty()) plan.earlier_ = std::make_shared<EarlierPlans>(wanted, earlier_.size());
   return plan;
 }
 
@@ -252,7 +269,7 @@ static inline bool StartsWith(ByteView bytes, const std::string& prefix) {
 }
 
 const char* RowCodec::DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const {
-  if (!StartsWith(value, version_bytes_)) return "the row is of another schema version";
+  if (!StartsWith(value, version_bytes_)) [[unlikely]] return DecodeEarlierRow(plan, value, record);
   const uint8_t* bitmap = reinterpret_cast<const uint8_t*>(value.data()) + version_bytes_.size();
   const uint8_t* const end = reinterpret_cast<const uint8_t*>(value.data()) + value.size();
   if (static_cast<size_t>(end - bitmap) < bitmap_bytes_) return "the row is cut short in its bitmap";

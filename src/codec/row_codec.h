@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,15 @@
 #include "codec/column_set.h"
 #include "codec/index_codec.h"
 #include "codec/record_layout.h"
+#include "codec/row_history.h"
 
 namespace cairn::codec {
 
+class EarlierPlans;
+
 // The straight-line work to fill a set of columns of a record from a row. Made once per statement
-// by RowCodec::Plan(); used only with that codec. Thread rule: immutable, shared by all threads.
+// by RowCodec::Plan(); used only with that codec. Thread rule: shared by all threads; nothing of it changes
+// but that plans for rows of earlier schema versions are added when the first such row comes.
 class DecodePlan {
  private:
   friend class RowCodec;
@@ -42,17 +47,20 @@ class DecodePlan {
   std::vector<NullByte> null_bytes_;  // null bits of the wanted columns
   std::vector<uint8_t> slow_mask_;    // presence bits that must be zero for runs_ and null_bytes_ to do
   std::vector<uint8_t> wants_slot_;   // per slot, fixed then variable
+  std::shared_ptr<EarlierPlans> earlier_;  // null when the table has no earlier versions
 };
 
-// Knows the rows of one table at one schema version.
+// Knows the rows of one table: writes them at its present schema version, reads them at that and at earlier
+// ones, whose columns are given the places they have in present records.
 //
 // Thread rule: immutable after construction; shared by all threads. Self-contained, but borrows
 // collations.
 class RowCodec {
  public:
   // `primary` is the table's primary key codec, made from the same layout. `schema_version` is
-  // written into each row.
-  RowCodec(const RecordLayout& layout, const IndexCodec& primary, uint32_t schema_version);
+  // written into each row. `history` must be sound (IsSound) and its versions fewer than `schema_version`.
+  RowCodec(const RecordLayout& layout, const IndexCodec& primary, uint32_t schema_version,
+           const RowHistory& history = {});
 
   uint32_t schema_version() const { return schema_version_; }
 
@@ -63,30 +71,52 @@ class RowCodec {
   DecodePlan Plan(const ColumnSet& wanted) const;
 
   // Writes the columns of the plan, null bits included, into `record`; other columns are not
-  // touched. A kBlob column gets a pointer into `value`, valid as long as `value` is.
-  // Corruption (a row of another schema version included) leaves these columns unspecified.
+  // touched. A kBlob column gets a pointer into `value`, valid as long as `value` is, or into this codec.
+  // Corruption (a row of a schema version the table never had included) leaves these columns unspecified.
   Status Decode(const DecodePlan& plan, ByteView key, ByteView value, uint8_t* record) const;
 
  private:
+  friend class EarlierPlans;
   static constexpr uint32_t kNoBit = UINT32_MAX;
   static constexpr unsigned kNoPart = UINT32_MAX;
+  static constexpr uint16_t kDropped = UINT16_MAX;
 
   // A column's place in the row.
   struct Slot {
     ColumnLayout column;
-    uint16_t position = 0;       // in RecordLayout::columns
+    uint16_t position = 0;       // in RecordLayout::columns; kDropped: there is none
     uint32_t absence_bit = kNoBit;
     unsigned key_part = kNoPart;  // absent means: the key gives it back, by this part
     uint32_t dense_offset = 0;   // fixed slots only
   };
 
-  void AddSlots(const RecordLayout& layout);
+  // A present column that rows of an earlier version do not have.
+  struct AddedColumn {
+    ColumnLayout column;
+    uint16_t position = 0;
+    InitialValue initial;
+  };
+  // How rows of an earlier version are read.
+  struct EarlierVersion {
+    std::unique_ptr<RowCodec> rows;
+    std::vector<AddedColumn> added;
+  };
+
+  // `columns` are the slots' columns and positions, in the order of the table.
+  RowCodec(const std::vector<Slot>& columns, const std::string& default_record, const IndexCodec& primary,
+           uint32_t schema_version);
+  static std::vector<Slot> SlotsOf(const RecordLayout& layout);
+  static std::vector<Slot> EarlierSlotsOf(const std::vector<Slot>& present, const RowHistory& history, size_t version);
+  void AddEarlierVersions(const RecordLayout& layout, const IndexCodec& primary, const RowHistory& history);
+  void AddSlots(const std::vector<Slot>& columns);
   void PlaceSlots();
   bool IsAbsent(const Slot& slot, const uint8_t* record) const;
   void EncodeFixed(const uint8_t* record, const uint8_t* bitmap, ByteBuffer* value) const;
   void EncodeVariable(const uint8_t* record, size_t bitmap_at, ByteBuffer* value) const;
   void PlanFixed(DecodePlan* plan) const;
   const char* DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
+  const char* DecodeEarlierRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
+  void FillAdded(const AddedColumn& added, uint8_t* record) const;
   const char* DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const;
   const char* DecodeFixedSparsely(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,
                                   const uint8_t* end, uint8_t* record) const;
@@ -106,6 +136,7 @@ class RowCodec {
   uint32_t fixed_absence_bits_ = 0;  // the first ones belong to fixed slots
   uint32_t fixed_bytes_ = 0;         // of all fixed slots when none is absent
   std::vector<DecodePlan::Run> runs_;  // all fixed slots
+  std::vector<EarlierVersion> earlier_;  // the last is of the version before the present
 };
 
 }  // namespace cairn::codec

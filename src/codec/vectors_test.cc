@@ -206,5 +206,61 @@ TEST(FormatVectors, Rows) {
   }
 }
 
+// What a line of "old rows" says of the table and of the version its row was written at.
+struct OldRowSpec {
+  LayoutBuilder builder;
+  RowHistory history{.versions = {{}}, .dropped = {}, .initial_values = {}};
+
+  explicit OldRowSpec(const std::vector<std::string>& sections) {
+    for (const std::string& text : Split(sections[0], ',')) {
+      std::vector<std::string> words = Words(text);
+      ColumnSpec::Take(&words, &builder);
+      if (words.empty()) continue;
+      TestRecord record(builder.layout());
+      SetFromWord(builder.layout(), builder.layout().columns.size() - 1, words.at(1), &record);
+      history.initial_values.push_back(InitialValueIn(builder.layout().columns.back(), record.data()));
+    }
+    uint32_t dropped_id = 100;
+    for (const std::string& text : Split(sections[1], ',')) {
+      std::vector<std::string> words = Words(text);
+      if (words[0][0] != '-') {
+        history.versions[0].push_back(static_cast<uint32_t>(std::stoul(words[0])));
+        continue;
+      }
+      words[0].erase(0, 1);
+      LayoutBuilder other;
+      ColumnSpec::Take(&words, &other);
+      const ColumnLayout& column = other.layout().columns[0];
+      history.versions[0].push_back(++dropped_id);
+      history.dropped.push_back({.column_id = dropped_id, .type = column.type, .nullable = column.nullable,
+                                 .pack_length = column.pack_length});
+    }
+  }
+};
+
+TEST(FormatVectors, OldRows) {
+  for (const std::string& line : BlockLines("row.md", "old rows")) {
+    const std::vector<std::string> sections = Split(line, ';');
+    ASSERT_EQ(sections.size(), 4u) << line;
+    const OldRowSpec spec(sections);
+    const RecordLayout& layout = spec.builder.layout();
+    ASSERT_TRUE(IsSound(spec.history, layout)) << line;
+    TestRecord expected(layout), back(layout);
+    const std::vector<std::string> values = Split(sections[3], ',');
+    ASSERT_EQ(values.size(), layout.columns.size()) << line;
+    for (size_t column = 0; column < values.size(); ++column) {
+      SetFromWord(layout, column, Words(values[column])[0], &expected);
+    }
+    const IndexCodec primary = IndexCodec::Primary(layout, IndexId(1), {});
+    const RowCodec codec(layout, primary, 3, spec.history);
+    ByteBuffer key;
+    primary.EncodePrimaryKey(expected.data(), 7, &key);
+    const std::string row = FromHex(JoinHex(Words(sections[2]), 0));
+    const Status status = codec.Decode(codec.Plan(ColumnSet::All(layout.columns.size())), key.view(), row, back.data());
+    ASSERT_TRUE(status.ok()) << line << ": " << status.ToString();
+    for (size_t column = 0; column < values.size(); ++column) EXPECT_TRUE(expected.SameAs(back, column)) << line;
+  }
+}
+
 }  // namespace
 }  // namespace cairn::codec

@@ -121,6 +121,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int truncate() override;
   bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
   enum_alter_inplace_result check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) override;
+  bool prepare_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;
   bool inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;
   bool commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) override;
 

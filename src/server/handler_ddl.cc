@@ -2,6 +2,8 @@
 // Tables come, change their names and go. Each call is one atomic change of the dictionary.
 #include "server/handler.h"
 
+#include "catalog/column_history.h"
+#include "server/alter_columns.h"
 #include "server/errors.h"
 #include "server/table_map.h"
 
@@ -38,12 +40,6 @@ void WarnOfDirectories(THD* thd, const HA_CREATE_INFO& create_info) {
   if (create_info.data_file_name != nullptr) warn("DATA DIRECTORY");
   if (create_info.index_file_name != nullptr) warn("INDEX DIRECTORY");
 }
-
-// Changes that touch the definition's names and expressions, but no stored byte.
-constexpr alter_table_operations kMetadataOnly =
-    ALTER_COLUMN_NAME | ALTER_RENAME_COLUMN | ALTER_CHANGE_COLUMN_DEFAULT | ALTER_COLUMN_DEFAULT |
-    ALTER_COLUMN_OPTION | ALTER_DROP_CHECK_CONSTRAINT | ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY |
-    ALTER_CHANGE_INDEX_COMMENT;
 
 constexpr uint kCreateFieldsOfStorage = HA_CREATE_USED_CHARSET | HA_CREATE_USED_DEFAULT_CHARSET |
                                         HA_CREATE_USED_PACK_KEYS | HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_MAX_ROWS |
@@ -87,9 +83,22 @@ int DropTableByPath(const char* path) {
   return ServerError(current_thd, status, nullptr);
 }
 
+// The partitions of a table change all at once, so any of them tells of all.
+static Status FindTableOrPartition(const std::string& name, std::shared_ptr<catalog::Table>* table) {
+  catalog::Catalog& catalog = GlobalEngine()->catalog();
+  Status status = catalog.Find(name, table);
+  if (!status.Is(Status::Code::kNotFound)) return status;
+  for (const char* mark : {"#P#", "#p#"}) {
+    std::vector<std::string> partitions;
+    CAIRN_RETURN_IF_ERROR(catalog.TableNames(name + mark, &partitions));
+    if (!partitions.empty()) return catalog.Find(partitions.front(), table);
+  }
+  return status;
+}
+
 int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING* version, ulonglong) {
   std::shared_ptr<catalog::Table> table;
-  if (!GlobalEngine()->catalog().Find(TableNameOfPath(path), &table).ok()) return 1;
+  if (!FindTableOrPartition(TableNameOfPath(path), &table).ok()) return 1;
   const ByteView wanted = AsBytes(version->str, version->length);
   return table->def().server_version == wanted ? 0 : 1;
 }
@@ -123,23 +132,36 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
   const HA_CREATE_INFO& create_info = *changes->create_info;
   alter_table_operations wanted = changes->handler_flags;
   if ((create_info.used_fields & ~HA_CREATE_USED_COMMENT) == 0) wanted &= ~ALTER_OPTIONS;
-  if ((wanted & ~kMetadataOnly) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
+  if ((wanted & ~kDictionaryOnly) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
       table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
+    changes->unsupported_reason = ReasonToCopy(ha_thd(), *changes);
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
   }
-  return HA_ALTER_INPLACE_INSTANT;
+  catalog::TableDef def;
+  Status status = AlteredDefinition(access_->def(), *altered, *changes, &def);
+  if (status.ok()) status = catalog::Succeed(access_->def(), &def);
+  if (status.ok()) return HA_ALTER_INPLACE_INSTANT;
+  if (status.Is(Status::Code::kNotSupported)) {
+    changes->unsupported_reason = thd_strmake(ha_thd(), status.message().data(), status.message().size());
+  }
+  return HA_ALTER_INPLACE_NOT_SUPPORTED;
+}
+
+bool Handler::prepare_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) {
+  auto* context = new (ha_thd()->mem_root) AlterContext();
+  changes->handler_ctx = context;
+  return RaiseError(ha_thd(), AlteredDefinition(access_->def(), *altered, *changes, &context->def)) != 0;
 }
 
 bool Handler::inplace_alter_table(TABLE*, Alter_inplace_info*) { return false; }
 
-// Of a partitioned table the server calls this for each partition.
-bool Handler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info*, bool commit) {
+bool Handler::commit_inplace_alter_table(TABLE*, Alter_inplace_info* changes, bool commit) {
   if (!commit) return false;
-  codec::RecordLayout layout;
-  Status status = LayoutOf(*altered, &layout);
-  const std::string name = TableNameOfPath(name_.c_str());
-  if (status.ok()) status = GlobalEngine()->catalog().Redefine(name, DefinitionOf(*altered, layout, name));
-  return RaiseError(ha_thd(), status) != 0;
+  std::vector<catalog::TableDef> defs;
+  for (AlterContext* context : ContextsOf(*changes)) defs.push_back(std::move(context->def));
+  // All partitions have changed at once: the server is not to go on with the others.
+  changes->group_commit_ctx = nullptr;
+  return RaiseError(ha_thd(), GlobalEngine()->catalog().Redefine(std::move(defs))) != 0;
 }
 
 }  // namespace cairn::server

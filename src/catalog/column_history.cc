@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A definition's successor: names, places and versions of columns.
+#include "catalog/column_history.h"
+
+#include <algorithm>
+
+namespace cairn::catalog {
+namespace {
+
+const ColumnDef* FindColumn(const std::vector<ColumnDef>& columns, uint32_t id) {
+  for (const ColumnDef& column : columns) {
+    if (column.column_id == id) return &column;
+  }
+  return nullptr;
+}
+
+// Whether values of the two are the same bytes, in rows and in keys.
+bool SameValues(const ColumnDef& a, const ColumnDef& b) {
+  return a.type == b.type && a.nullable == b.nullable && a.is_unsigned == b.is_unsigned && a.stored == b.stored &&
+         a.data_bytes_max == b.data_bytes_max && a.length_bytes == b.length_bytes && a.collation_id == b.collation_id;
+}
+
+std::vector<uint32_t> StoredIds(const TableDef& def) {
+  std::vector<uint32_t> ids;
+  for (const ColumnDef& column : def.columns) {
+    if (column.stored) ids.push_back(column.column_id);
+  }
+  return ids;
+}
+
+bool SameEntries(const TableDef& from, const IndexDef& old_index, const TableDef& to, const IndexDef& new_index) {
+  if (old_index.kind != new_index.kind || old_index.parts.size() != new_index.parts.size()) return false;
+  for (size_t part = 0; part < old_index.parts.size(); ++part) {
+    const KeyPartDef& old_part = old_index.parts[part];
+    const KeyPartDef& new_part = new_index.parts[part];
+    if (old_part.prefix_bytes != new_part.prefix_bytes || old_part.descending != new_part.descending) return false;
+    if (from.columns[old_part.column].column_id != to.columns[new_part.column].column_id) return false;
+  }
+  return true;
+}
+
+Status KeepIndexes(const TableDef& from, TableDef* to) {
+  bool same = from.indexes.size() == to->indexes.size();
+  for (size_t i = 0; same && i < from.indexes.size(); ++i) {
+    same = SameEntries(from, from.indexes[i], *to, to->indexes[i]);
+    to->indexes[i].id = from.indexes[i].id;
+  }
+  return same ? Status::Ok() : Status::InvalidArgument("another index");
+}
+
+uint32_t GreatestId(const TableDef& def) {
+  uint32_t greatest = def.greatest_dropped_column_id;
+  for (const ColumnDef& column : def.columns) greatest = std::max(greatest, column.column_id);
+  return greatest;
+}
+
+Status KeepColumns(const TableDef& from, TableDef* to) {
+  uint32_t next_id = GreatestId(from) + 1;
+  for (ColumnDef& column : to->columns) {
+    if (column.column_id == 0) {
+      column.column_id = next_id++;
+      if (!column.stored) column.initial = InitialKind::kNone;
+      if (column.stored && column.initial == InitialKind::kNone) {
+        return Status::InvalidArgument("a column that differs in each existing row");
+      }
+      continue;
+    }
+    const ColumnDef* old = FindColumn(from.columns, column.column_id);
+    if (old == nullptr || !SameValues(*old, column)) return Status::InvalidArgument("another form of a column");
+    column.initial = old->initial;
+    column.initial_value = old->initial_value;
+  }
+  to->greatest_dropped_column_id = from.greatest_dropped_column_id;
+  to->dropped_columns = from.dropped_columns;
+  for (const ColumnDef& column : from.columns) {
+    if (FindColumn(to->columns, column.column_id) != nullptr) continue;
+    to->greatest_dropped_column_id = std::max(to->greatest_dropped_column_id, column.column_id);
+    if (!column.stored) continue;
+    ColumnDef dropped = column;
+    dropped.initial = InitialKind::kNone;
+    dropped.initial_value.clear();
+    to->dropped_columns.push_back(std::move(dropped));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status Succeed(const TableDef& from, TableDef* to) {
+  to->id = from.id;
+  CAIRN_RETURN_IF_ERROR(KeepColumns(from, to));
+  CAIRN_RETURN_IF_ERROR(KeepIndexes(from, to));
+  if (to->temporary != from.temporary || to->sequence != from.sequence) {
+    return Status::InvalidArgument("another kind of table");
+  }
+  to->schema_version = from.schema_version;
+  to->earlier_versions = from.earlier_versions;
+  std::vector<uint32_t> ids = StoredIds(from);
+  if (ids == StoredIds(*to)) return Status::Ok();
+  if (to->earlier_versions.size() == kEarlierVersionsMax) {
+    return Status::NotSupported("more than " + std::to_string(kEarlierVersionsMax) +
+                                " changes of columns since the table was last copied");
+  }
+  to->earlier_versions.push_back(std::move(ids));
+  ++to->schema_version;
+  return Status::Ok();
+}
+
+void ForgetEarlierVersions(TableDef* def) {
+  def->earlier_versions.clear();
+  def->dropped_columns.clear();
+  for (ColumnDef& column : def->columns) {
+    column.initial = InitialKind::kNone;
+    column.initial_value.clear();
+  }
+}
+
+}  // namespace cairn::catalog
