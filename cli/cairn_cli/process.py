@@ -107,6 +107,12 @@ def spawn(argv: Sequence[Argument], *, log: Path, cwd: Path | None = None,
                                 start_new_session=True)
 
 
+def converse(argv: Sequence[Argument], *, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Starts a program whose output the caller reads while it runs, and which the caller ends."""
+    return subprocess.Popen(_text(argv), env=_environment(env), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 def replace(argv: Sequence[Argument], env: Mapping[str, str] | None = None) -> None:
     """Becomes another program; does not return."""
     os.execvpe(str(argv[0]), _text(argv), _environment(env))

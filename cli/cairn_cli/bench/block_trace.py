@@ -13,12 +13,11 @@ import re
 import select
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from cairn_cli import paths
+from cairn_cli import paths, process
 from cairn_cli.bench.flash import Request
 from cairn_cli.errors import CairnError
 
@@ -27,6 +26,7 @@ _LOST = re.compile(rb"LOST (\d+) EVENTS")
 _BUFFER_KB = 16384  # for each CPU
 _READ_BYTES = 1 << 20
 _STOP_TIMEOUT_S = 60
+_PARENT_CHECK_S = 5.0  # a child whose parent was killed ends too
 
 
 def parse(line: bytes) -> Request | None:
@@ -56,11 +56,9 @@ class BlockTrace:
         self._folder = Path(tempfile.mkdtemp(prefix="cairn-trace-"))
         (self._folder / "mount").mkdir()
         self._out = self._folder / "requests"
-        self._child = subprocess.Popen(
+        self._child = process.converse(
             ["unshare", "--mount", "--propagation", "private", sys.executable, "-m", __name__, device,
-             str(self._folder / "mount"), str(self._out)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/",
-            env={**os.environ, "PYTHONPATH": str(paths.ROOT / "cli")})
+             self._folder / "mount", self._out], env={"PYTHONPATH": str(paths.ROOT / "cli")})
         assert self._child.stdout
         if self._child.stdout.readline() != b"ready\n":
             _, said = self._child.communicate()
@@ -103,11 +101,12 @@ def _capture(device: str, mount: Path, out: Path) -> None:
     if (place / "partition").exists():  # requests are told of the whole disk
         place = place.parent
     major, minor = map(int, (place / "dev").read_text(encoding="ascii").split(":"))
-    done = subprocess.run(["mount", "-t", "tracefs", "tracefs", mount], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(done.stderr.strip())
+    code, said = process.result(["mount", "-t", "tracefs", "tracefs", mount])
+    if code:
+        sys.exit(said.strip())
     instance = mount / "instances" / f"cairn-{os.getpid()}"
     instance.mkdir()
+    parent = os.getppid()
     requests, rest, lost = array.array("q"), b"", 0
     try:
         (instance / "buffer_size_kb").write_text(str(_BUFFER_KB), encoding="ascii")
@@ -118,7 +117,8 @@ def _capture(device: str, mount: Path, out: Path) -> None:
         print("ready", flush=True)
         running = True
         while running:
-            running = stopped not in select.select([pipe, stopped], [], [])[0]
+            told = select.select([pipe, stopped], [], [], _PARENT_CHECK_S)[0]
+            running = stopped not in told and os.getppid() == parent
             if not running:
                 (event / "enable").write_text("0", encoding="ascii")
             with contextlib.suppress(BlockingIOError):

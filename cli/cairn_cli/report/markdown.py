@@ -54,7 +54,7 @@ def ratio(figure: Figure | None, base: Figure | None) -> str:
     if figure is None or base is None or not base.median:
         return NONE
     value = figure.median / base.median
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value < 0.1 else f"{value:.2f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
 def plural(unit: str) -> str:
