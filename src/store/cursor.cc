@@ -56,7 +56,8 @@ void Cursor::Close() {
 }
 
 CursorBounds* Cursor::PrepareBounds() {
-  Close();
+  iterator_.reset();
+  open_ = valid_ = false;
   if (bounds_ == nullptr) bounds_ = std::make_unique<CursorBounds>();
   return bounds_.get();
 }

@@ -42,8 +42,8 @@ struct CursorOptions {
 // be closed before its snapshot is released and before its store is closed.
 // Thread rule: one thread at a time.
 //
-// Opening costs about a microsecond: keep a cursor open and seek it again while its bounds and
-// snapshot serve.
+// A cursor that is open may be opened again, with other bounds: while nothing else has changed since,
+// that costs next to nothing.
 class Cursor final {
  public:
   Cursor();
@@ -72,7 +72,7 @@ class Cursor final {
  private:
   friend class Store;
   friend class WriteTransaction;
-  CursorBounds* PrepareBounds();
+  CursorBounds* PrepareBounds();  // of another opening
   template <typename Move>
   void MoveBy(const Move& move);
 

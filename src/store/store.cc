@@ -72,6 +72,7 @@ Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cu
     if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>();
     cursor->visible_->Open(static_cast<rocks::DBImpl*>(impl_->root), Handle(family), read);
   } else {
+    if (cursor->visible_ != nullptr) cursor->visible_->Close();
     cursor->iterator_.reset(impl_->root->NewIterator(read, Handle(family)));
   }
   cursor->open_ = true;

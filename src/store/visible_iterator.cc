@@ -23,12 +23,25 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 
 }  // namespace
 
+// Whether another opening would see the same entries with nothing but other bounds. RocksDB's
+// iterators look at the bounds anew with each seek.
+bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) const {
+  if (stream_ == nullptr || !refusal_.empty() || !stream_->status().ok()) return false;
+  const uint64_t wanted = read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
+  return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
+         read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
+         read.fill_cache == read_.fill_cache;
+}
+
 void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read) {
-  Close();
-  read_ = read;
-  if (read_.io_activity == rocks::Env::IOActivity::kUnknown) read_.io_activity = rocks::Env::IOActivity::kDBIterator;
+  const bool serves = Serves(db, read);
+  if (!serves) Close();
   lower_ = read.iterate_lower_bound == nullptr ? ByteView() : ToView(*read.iterate_lower_bound);
   upper_ = read.iterate_upper_bound == nullptr ? ByteView() : ToView(*read.iterate_upper_bound);
+  valid_ = false;
+  if (serves) return;
+  read_ = read;
+  if (read_.io_activity == rocks::Env::IOActivity::kUnknown) read_.io_activity = rocks::Env::IOActivity::kDBIterator;
   rocks::ColumnFamilyData* data = static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd();
   // The sequence number comes second: what it names is then in these memtables and files, even if a
   // compaction drops older versions in between.

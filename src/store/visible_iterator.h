@@ -37,8 +37,10 @@ class VisibleIterator final {
   VisibleIterator& operator=(const VisibleIterator&) = delete;
   ~VisibleIterator() { Close(); }
 
-  // Of `read` the snapshot (null: what is committed now), the bounds, which must outlive this, and
-  // what concerns the block cache and reading ahead count.
+  // Of `read` the snapshot (null: what is committed now), the bounds, and what concerns the block cache
+  // and reading ahead count. The slices of the bounds must outlive this. Opened again while open,
+  // with the same family and slices, it keeps what it has if that serves, so that a statement's many
+  // short ranges cost a seek each.
   void Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read);
   void Close();
   bool is_open() const { return stream_ != nullptr; }
@@ -63,6 +65,8 @@ class VisibleIterator final {
     uint8_t type = 0;
   };
   static Version Parse(const rocks::Slice& internal_key);
+
+  bool Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) const;
 
   const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
   void LoadPosition();

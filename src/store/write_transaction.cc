@@ -9,6 +9,7 @@
 #include "store/cursor_bounds.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
+#include "store/visible_iterator.h"
 
 namespace cairn::store {
 namespace {
@@ -118,6 +119,7 @@ Status WriteTransaction::Get(Family family, ByteView key, const Snapshot* snapsh
 
 Status WriteTransaction::OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const {
   const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
+  if (cursor->visible_ != nullptr) cursor->visible_->Close();
   cursor->iterator_.reset(rocks_->GetIterator(read, store_->Handle(family)));
   cursor->open_ = true;
   return cursor->status();
