@@ -28,6 +28,7 @@ class Server:
 
     name: str = "server"
     build_type: str = "release"
+    plugins: Path | None = None  # another folder of plugins than the installation's
 
     @property
     def directory(self) -> Path:
@@ -88,7 +89,7 @@ class Server:
                 f"--datadir={self.data}", f"--socket={self.socket}",
                 f"--pid-file={self.directory / 'server.pid'}",
                 f"--tmpdir={self._temporary_directory()}",
-                f"--plugin-dir={tree.plugin_directory(base)}",
+                f"--plugin-dir={self.plugins or tree.plugin_directory(base)}",
                 f"--lc-messages-dir={base / 'share/mysql'}", "--skip-networking",
                 "--plugin-maturity=unknown", *_as_root(), *own,
                 *tree.sanitizer_options(self.build_type), *options]

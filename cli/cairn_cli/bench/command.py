@@ -14,7 +14,7 @@ from typing import Any
 from cairn_cli import build, console, locks, paths, setup, tree
 from cairn_cli.bench import block_trace, conditions, engines, flash, registry, results, runner, table
 from cairn_cli.bench.engines import Engine
-from cairn_cli.bench.instance import Instance
+from cairn_cli.bench.instance import Instance, frozen_plugins
 from cairn_cli.bench.workload import Conditions, Step, Workload
 from cairn_cli.errors import CairnError
 from cairn_cli.server import Server
@@ -81,15 +81,19 @@ def execute(workload: Workload, options: argparse.Namespace, *, keep: str | None
     the private server of ./cairn sql."""
     found, hierarchy = prepare(workload, options, build_type)
 
+    plugins = paths.VAR / "bench" / f"{workload.NAME}-plugins"
+
     def make_instance(engine: Engine) -> Instance:
         name = "server" if engine.name == keep else f"bench/{workload.NAME}-{engine.name}"
         return Instance(engine, options.conditions, options.cache_memory_bytes, hierarchy,
-                        Server(name, build_type), paths.VAR / "bench" / f"{workload.NAME}-{engine.name}-files",
+                        Server(name, build_type, plugins), paths.VAR / "bench" / f"{workload.NAME}-{engine.name}-files",
                         build_type)
 
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with locks.held(paths.VAR / "bench" / f"{workload.NAME}.lock"):
+            if workload.NEEDS_SERVER:
+                frozen_plugins(plugins, build_type)
             runner.Runner(workload, options, found, make_instance, found.head["machine"]["disk"],
                           block_trace=options.block_trace).run(found.steps, options.engines, keep)
     except KeyboardInterrupt:

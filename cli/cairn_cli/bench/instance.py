@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn_cli import paths
+from cairn_cli import paths, tree
 from cairn_cli.bench import conditions, engines
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.workload import Conditions, Target
@@ -14,6 +14,19 @@ from cairn_cli.errors import CairnError
 from cairn_cli.server import Server
 
 _LOG_LINES = 40
+
+
+def frozen_plugins(folder: Path, build_type: str) -> Path:
+    """Makes `folder` a copy of the plugins as they are now: a build meanwhile would change what is
+    measured, as servers are restarted between steps."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    own = paths.plugin(build_type)
+    for item in tree.plugin_directory(tree.prepare(build_type)).iterdir():
+        if item.name != own.name:
+            (folder / item.name).symlink_to(item.resolve())
+    shutil.copyfile(own, folder / own.name)
+    return folder
 
 
 @dataclass
