@@ -9,6 +9,7 @@ from cairn_cli.report.model import Figure, Result, Run
 # Of a figure: the factor from the unit it is kept in, and how it is called; by the workload's unit.
 _CPU_OF_ROWS = (1000.0, "CPU ns/row")
 _CPU_OF_OTHERS = (1.0, "CPU µs/op")
+_NAME_MAX = 60
 
 
 class Lines:
@@ -85,8 +86,12 @@ class Lines:
         if self.others:
             lines += [f"Relative to {self.base}, worst first: rate (↑ more is better) and server CPU per"
                       " operation (↓ less is better):", ""]
-            heads = [f"{engine} {what}" for what in ("rate ↑", "CPU ↓") for engine in self.others]
-            lines += [*markdown.table(["", *heads], [self._relative(name) for name in names]), "", "Absolute:", ""]
+            compared = [("rate ↑", self.rate), *([("CPU ↓", self.cpu_us)] if self._cpus else [])]
+            heads = [f"{engine} {what}" for what, _ in compared for engine in self.others]
+            lines += markdown.table(["", *heads], [[_head(name), *(
+                markdown.ratio(of(engine, name), of(self.base, name)) for _, of in compared for engine in self.others)]
+                for name in names])
+            lines += ["", "Absolute:", ""]
         factor, unit = self._cpu
         wanted: list[tuple[str, Callable[[str, str], Figure | None], float]] = [
             ("op/s" if unit == "CPU µs/op" else "rows/s", self.rate, 1.0), (unit, self.cpu_us, factor),
@@ -95,18 +100,18 @@ class Lines:
             each[1](engine, name) for engine in self._engines for name in names)]
         heads = [f"{engine} {what}" for what, _, _ in wanted for engine in self._engines]
         return lines + markdown.table(["", *heads], [
-            [markdown.cell(name), *(_shown(of(engine, name), factor)
+            [_head(name), *(_shown(of(engine, name), factor)
                                     for _, of, factor in wanted for engine in self._engines)] for name in names])
-
-    def _relative(self, name: str) -> list[str]:
-        return [markdown.cell(name),
-                *(markdown.ratio(of(engine, name), of(self.base, name))
-                  for of in (self.rate, self.cpu_us) for engine in self.others)]
 
 
 def _shown(found: Figure | None, factor: float) -> str:
     value = found.median * factor if found else 0
     return markdown.shown(found, 0 if value >= 100 else 1 if value >= 10 else 2, 1 / factor)
+
+
+def _head(name: str) -> str:
+    """A line may be a whole statement."""
+    return markdown.cell(name if len(name) <= _NAME_MAX else f"{name[:_NAME_MAX - 1]}…")
 
 
 def _full_name(step: str, name: str) -> str:

@@ -105,6 +105,13 @@ class Result:
         names = dict.fromkeys([*declared, *(run.step for run in self.runs)])
         return [name for name in names if name not in hidden]
 
+    @property
+    def is_of_lines(self) -> bool:
+        """Whether its lines are the benchmark, not a detail of some step: a rate over all of them says nothing."""
+        lined = {run.step for run in self.runs if run.table("outcome.lines")}
+        repeatable = {run.step for run in self.runs if self.repeatable.get(run.step)}
+        return repeatable <= lined if repeatable else bool(lined)
+
     def of(self, engine: str, step: str) -> list[Run]:
         """All runs of a step on an engine, in order."""
         return [run for run in self.runs if run.engine == engine and run.step == step]

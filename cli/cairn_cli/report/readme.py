@@ -58,7 +58,7 @@ def _of(result: Result, base: str) -> list[str]:
              + ("" if result.complete else " (partial)"), "",
              f"Conditions: {markdown.cell(summary.conditions(result.head.get('conditions') or {}))}.", ""]
     micro = Lines(result, base)
-    if micro.names:
+    if micro.names and result.is_of_lines:
         return [*lines, *_micro(micro)]
     steps = [step for step in model.last_of_families(result.steps) if any(
         result.good(engine, step) for engine in result.engines)]

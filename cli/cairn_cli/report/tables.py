@@ -15,7 +15,7 @@ _ARROWS = {"higher": " ↑", "lower": " ↓"}
 def overview(result: Result, base: str) -> list[str]:
     """The rate of every step, where there is more than one. The rate of many different lines says nothing."""
     steps = [step for step in result.steps if any(run.step == step for run in result.runs)
-             and not any(run.table("outcome.lines") for run in result.runs if run.step == step)]
+             and not (result.is_of_lines and has_lines(result, step))]
     if len(steps) < 2:
         return []
     units = {step: unit(result, step) for step in steps}
@@ -65,7 +65,7 @@ def step(result: Result, name: str, base: str) -> list[str]:
 def repeats(result: Result, name: str) -> list[str]:
     """All columns of each repeat; empty where there was one, or where lines say more."""
     runs = [run for run in result.runs if run.step == name]
-    if max((run.repeat for run in runs), default=0) == 0 or any(run.table("outcome.lines") for run in runs):
+    if max((run.repeat for run in runs), default=0) == 0 or has_lines(result, name):
         return []
     lines: list[str] = []
     for columns in _parts(shown_columns(result, name)):
@@ -81,12 +81,17 @@ def repeats(result: Result, name: str) -> list[str]:
 
 def shown_columns(result: Result, name: str) -> list[Column]:
     """Those that any engine has in this step, without those of lines: they have tables of their own."""
-    lined = any(run.table("outcome.lines") for run in result.runs if run.step == name)
+    lined = result.is_of_lines and has_lines(result, name)
     columns = [column for column in result.columns or [RATE] if not column.path.startswith("outcome.lines.")
                and not (lined and column.path == RATE.path)]
     found = [column for column in columns if any(
         result.figure(engine, name, column.path) for engine in result.engines)]
     return found or columns[:1]
+
+
+def has_lines(result: Result, name: str) -> bool:
+    """Whether a step has sub-results."""
+    return any(run.table("outcome.lines") for run in result.runs if run.step == name)
 
 
 def _parts(columns: list[Column]) -> list[list[Column]]:

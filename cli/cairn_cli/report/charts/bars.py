@@ -16,7 +16,7 @@ def relative(result: Result, base: str) -> Found:
     """Relative rate of each micro-benchmark (or step, where a workload has no lines), worst first."""
     lines = Lines(result, base)
     names = [name for name in lines.names if any(lines.relative_rate(engine, name) for engine in lines.others)]
-    if names:
+    if result.is_of_lines:
         values = {engine: {name: lines.relative_rate(engine, name) for name in names} for engine in lines.others}
     else:
         values, names = _step_ratios(result, base, lines.others)

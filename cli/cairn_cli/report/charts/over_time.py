@@ -100,7 +100,7 @@ def _size_by_step(result: Result) -> Found:
 def _load_panels(result: Result) -> dict[str, dict[str, Series]]:
     """Of the insert benchmark: without the steps that query (qr100, qp1000 …)."""
     return {name: lines for name, lines in _panels(result).items()
-            if not result.repeatable.get(name) and not re.match(r"q[rp]?\d", name)}
+            if not result.repeatable.get(name) and not re.search(r"(^|\.)q[rp]?\d", name)}
 
 
 def _panels(result: Result, what: str = "operations") -> dict[str, dict[str, Series]]:

@@ -4,7 +4,7 @@
 import re
 from typing import Any
 
-from cairn_cli.report import markdown, model
+from cairn_cli.report import markdown, model, tables
 from cairn_cli.report.charts import style
 from cairn_cli.report.lines import Lines
 from cairn_cli.report.model import Figure, Result
@@ -19,8 +19,8 @@ def clients(result: Result, _base: str) -> Found:
     """The rate by number of clients: a panel for each family of steps that was run with several."""
     families: dict[str, Points] = {}
     for step in result.steps:
-        if any(run.table("outcome.lines") for run in result.runs if run.step == step):
-            continue  # a rate over many different lines says nothing
+        if result.is_of_lines and tables.has_lines(result, step):
+            continue
         for engine in result.engines:
             good = result.good(engine, step)
             if good and (found := result.figure(engine, step, "rate")):
