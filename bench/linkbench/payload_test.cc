@@ -43,21 +43,31 @@ INSTANTIATE_TEST_SUITE_P(LinkBench, PayloadLengths,
                                          Lengths{kProfileFb2017.link_data, 23, 36.9, 235},
                                          Lengths{kProfileFb2017.node_data, 168, 277, 1715}));
 
-TEST(PayloadGenerator, UsesEveryByteOfTheRangeAndNoOther) {
+struct Contents {
+  PayloadShape shape;
+  uint64_t first_byte, last_byte;
+  double fresh_share;
+};
+
+class PayloadContents : public testing::TestWithParam<Contents> {};
+
+TEST_P(PayloadContents, UseEveryByteOfTheRangeAndNoOther) {
   Random random(3);
-  PayloadGenerator generator(kProfileFb2011.node_data, &random);
+  PayloadGenerator generator(GetParam().shape, &random);
   std::vector<uint64_t> seen(256, 0);
   for (int i = 0; i < 10'000; ++i) {
     for (const char byte : generator.Generate()) ++seen[static_cast<unsigned char>(byte)];
   }
-  for (size_t byte = 0; byte < seen.size(); ++byte) EXPECT_EQ(seen[byte] != 0, byte >= 50 && byte <= 220) << byte;
+  for (size_t byte = 0; byte < seen.size(); ++byte) {
+    EXPECT_EQ(seen[byte] != 0, byte >= GetParam().first_byte && byte <= GetParam().last_byte) << byte;
+  }
 }
 
 // The share of payloads that are no copy of an earlier one's bytes: with a motif of 512 bytes there are at
 // most 512 distinct 40-byte windows, so a repeated 40-byte prefix means a motif chunk.
-TEST(PayloadGenerator, MakesTheWantedShareOfChunksFresh) {
+TEST_P(PayloadContents, HaveTheWantedShareOfFreshChunks) {
   Random random(5);
-  PayloadGenerator generator(kProfileFb2011.link_data, &random);
+  PayloadGenerator generator(GetParam().shape, &random);
   std::vector<std::string> prefixes;
   while (prefixes.size() < 50'000) {
     const std::string& payload = generator.Generate();
@@ -70,8 +80,14 @@ TEST(PayloadGenerator, MakesTheWantedShareOfChunksFresh) {
     const bool differs_after = i + 1 == prefixes.size() || prefixes[i] != prefixes[i + 1];
     unique += differs_before && differs_after;
   }
-  EXPECT_NEAR(static_cast<double>(unique) / 50'000, 0.225, 0.01);
+  EXPECT_NEAR(static_cast<double>(unique) / 50'000, GetParam().fresh_share, 0.01);
 }
+
+INSTANTIATE_TEST_SUITE_P(LinkBench, PayloadContents,
+                         testing::Values(Contents{kProfileFb2011.link_data, 32, 100, 0.225},
+                                         Contents{kProfileFb2011.node_data, 50, 220, 0.63},
+                                         Contents{kProfileFb2017.link_data, 32, 100, 0.225},
+                                         Contents{kProfileFb2017.node_data, 50, 220, 0.63}));
 
 }  // namespace
 }  // namespace cairn::bench::linkbench

@@ -21,6 +21,18 @@ TEST(Permutation, IsBijectiveAndInvertible) {
   }
 }
 
+TEST(Permutation, RotatesEachOf1024RingsByLessThanItsLength) {
+  constexpr uint64_t kIds = 100'000;
+  const Permutation permutation(kIds, 3);
+  for (uint64_t rank = 0; rank < kIds; ++rank) {
+    ASSERT_EQ(permutation.Permute(rank) % 1024, rank % 1024);
+    // The next rank of the ring lies one step further on, but where the ring closes.
+    if (const uint64_t next = rank + 1024; next < kIds && permutation.Permute(next) > permutation.Permute(rank)) {
+      ASSERT_EQ(permutation.Permute(next), permutation.Permute(rank) + 1024);
+    }
+  }
+}
+
 TEST(Permutation, DependsOnTheSeedAlone) {
   constexpr uint64_t kIds = 1'000'000;
   const Permutation first(kIds, 1), same(kIds, 1), other(kIds, 2);
