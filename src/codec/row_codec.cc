@@ -233,16 +233,6 @@ DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
   return plan;
 }
 
-Status RowCodec::Decode(const DecodePlan& plan, ByteView key, ByteView value, uint8_t* record) const {
-  const char* wrong = nullptr;
-  if (plan.visited_key_parts_ != 0) wrong = DecodeKeyParts(plan, key, record);
-  if (wrong == nullptr) wrong = DecodeRow(plan, value, record);
-  if (wrong == nullptr) [[likely]] return Status::Ok();
-  return Status::Corruption("row of index " + std::to_string(primary_id_.value) + " (schema version " +
-                            std::to_string(schema_version_) + "): " + wrong + "; key " + HexEvidence(key) +
-                            ", value " + HexEvidence(value));
-}
-
 // A column the key gives back mostly is written here and again by DecodeVariable() or
 // DecodeFixedSparsely() when the row holds the original.
 const char* RowCodec::DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const {
@@ -289,6 +279,24 @@ const char* RowCodec::DecodeRow(const DecodePlan& plan, ByteView value, uint8_t*
   const uint32_t fixed_bytes = fixed_bytes_ - AbsentFixedBytes(bitmap);
   if (static_cast<size_t>(end - fixed) < fixed_bytes) return "the row is cut short in its fixed columns";
   return DecodeVariable(plan, bitmap, fixed + fixed_bytes, end, record);
+}
+
+const char* RowCodec::DecodeOwnRow(const DecodePlan& plan, ByteView value, uint8_t* record) const {
+  return DecodeRow(plan, value, record);
+}
+
+Status RowCodec::Decode(const DecodePlan& plan, ByteView key, ByteView value, uint8_t* record) const {
+  const char* wrong = nullptr;
+  if (plan.visited_key_parts_ != 0) wrong = DecodeKeyParts(plan, key, record);
+  if (wrong == nullptr) wrong = DecodeRow(plan, value, record);
+  if (wrong == nullptr) [[likely]] return Status::Ok();
+  return Damaged(wrong, key, value);
+}
+
+Status RowCodec::Damaged(const char* wrong, ByteView key, ByteView value) const {
+  return Status::Corruption("row of index " + std::to_string(primary_id_.value) + " (schema version " +
+                            std::to_string(schema_version_) + "): " + wrong + "; key " + HexEvidence(key) +
+                            ", value " + HexEvidence(value));
 }
 
 const char* RowCodec::DecodeFixedSparsely(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,

@@ -114,8 +114,12 @@ class RowCodec {
   void EncodeFixed(const uint8_t* record, const uint8_t* bitmap, ByteBuffer* value) const;
   void EncodeVariable(const uint8_t* record, size_t bitmap_at, ByteBuffer* value) const;
   void PlanFixed(DecodePlan* plan) const;
-  const char* DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
-  const char* DecodeEarlierRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
+  // Inlined into Decode(), the hot path; the earlier versions' codecs call the other.
+  [[gnu::always_inline]] inline const char* DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
+  [[gnu::noinline]] const char* DecodeOwnRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
+  [[gnu::noinline]] const char* DecodeEarlierRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
+  // Out of line, so that the hot path needs no room for its texts.
+  [[gnu::noinline]] Status Damaged(const char* wrong, ByteView key, ByteView value) const;
   void FillAdded(const AddedColumn& added, uint8_t* record) const;
   const char* DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const;
   const char* DecodeFixedSparsely(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,

@@ -66,18 +66,45 @@ void EncodeRow(benchmark::State& state) {
 }
 BENCHMARK(EncodeRow);
 
-void DecodeRow(benchmark::State& state, const ColumnSet& wanted) {
-  WideTable table;
-  const DecodePlan plan = table.codec.Plan(wanted);
-  TestRecord back(table.layout);
+void Decode(benchmark::State& state, const WideTable& table, const RowCodec& codec, const DecodePlan& plan,
+            TestRecord back) {
   for (auto _ : state) {
-    if (!table.codec.Decode(plan, table.key.view(), table.row.view(), back.data()).ok()) state.SkipWithError("corrupt");
+    if (!codec.Decode(plan, table.key.view(), table.row.view(), back.data()).ok()) state.SkipWithError("corrupt");
     benchmark::DoNotOptimize(back.data());
   }
 }
 
+void DecodeRow(benchmark::State& state, const ColumnSet& wanted) {
+  const WideTable table;
+  Decode(state, table, table.codec, table.codec.Plan(wanted), TestRecord(table.layout));
+}
+
 void DecodeAllColumns(benchmark::State& state) { DecodeRow(state, ColumnSet::All(10)); }
 BENCHMARK(DecodeAllColumns);
+
+// Rows from before an ALTER TABLE that dropped a column and added two.
+void DecodeEarlierRow(benchmark::State& state) {
+  WideTable table;
+  RowHistory history{.versions = {{}}, .dropped = {}, .initial_values = {}};
+  RecordLayout altered = table.layout;
+  for (ColumnLayout& column : altered.columns) history.versions[0].push_back(column.column_id);
+  const ColumnLayout dropped = altered.columns[3];
+  history.dropped.push_back({.column_id = dropped.column_id, .type = dropped.type, .nullable = dropped.nullable,
+                             .pack_length = dropped.pack_length});
+  altered.columns.erase(altered.columns.begin() + 3);
+  for (const uint32_t added_id : {100, 101}) {
+    ColumnLayout added = table.layout.columns[4];
+    added.column_id = added_id;
+    added.offset = altered.record_bytes;
+    altered.record_bytes += added.pack_length;
+    history.initial_values.push_back(InitialValueIn(table.layout.columns[4], table.record.data()));
+    history.initial_values.back().column_id = added_id;
+    altered.columns.push_back(added);
+  }
+  const RowCodec codec(altered, table.primary, table.codec.schema_version() + 1, history);
+  Decode(state, table, codec, codec.Plan(ColumnSet::All(altered.columns.size())), TestRecord(altered));
+}
+BENCHMARK(DecodeEarlierRow);
 
 void DecodeTwoIntegers(benchmark::State& state) {
   ColumnSet wanted(10);

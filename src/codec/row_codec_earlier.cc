@@ -74,7 +74,7 @@ const char* RowCodec::DecodeEarlierRow(const DecodePlan& plan, ByteView value, u
   const size_t index = earlier_.size() - behind;
   const EarlierVersion& earlier = earlier_[index];
   const EarlierPlans::Plan& earlier_plan = plan.earlier_->Of(earlier, index);
-  if (const char* wrong = earlier.rows->DecodeRow(earlier_plan.rows, value, record)) return wrong;
+  if (const char* wrong = earlier.rows->DecodeOwnRow(earlier_plan.rows, value, record)) return wrong;
   for (const AddedColumn* added : earlier_plan.added) FillAdded(*added, record);
   return nullptr;
 }

@@ -83,12 +83,23 @@ class DdlWriter(threading.Thread):
             after = {**self.state, target: self.state[name]}
             del after[name]
             return Step(f"RENAME TABLE {name} TO {target}", after)
+        if choice < 0.76:
+            return Step(self._instant_alter(name), dict(self.state))
         if choice < 0.8:
             column = f"`c{self._seed}-{self._number}`"
             return Step(f"ALTER TABLE {name} ADD COLUMN {column} INT DEFAULT 7, FORCE", dict(self.state))
         after = dict(self.state)
         del after[name]
         return Step(f"DROP TABLE {name}", after)
+
+    def _instant_alter(self, name: str) -> str:
+        """Rows stay as they are, so that tables have rows of many versions."""
+        place = self._rng.choice(("", "FIRST", "AFTER id"))
+        if self._rng.random() < 0.5:
+            change = f"DROP COLUMN IF EXISTS x, ADD COLUMN x VARCHAR(9) DEFAULT 'x{self._number}' {place}"
+        else:
+            change = f"ADD COLUMN `i{self._seed}-{self._number}` INT DEFAULT {self._number} {place}"
+        return f"ALTER TABLE {name} {change}, ALGORITHM=INSTANT"
 
 
 def check(connection: Connection, writer: DdlWriter, may_lose_rows: bool) -> tuple[State, list[str]]:
