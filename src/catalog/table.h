@@ -21,6 +21,13 @@ struct Statistics {
   std::vector<std::vector<double>> rows_per_value;
 };
 
+// What an entry of an index takes in files, measured when the files had the version. Any thread; two
+// who measure at once do the work twice and nothing else.
+struct FileDensity {
+  std::atomic<uint64_t> files_version{0};  // store::Store::FilesVersion
+  std::atomic<double> bytes_per_entry{0};  // 0: no files
+};
+
 // Thread rule: all methods from any thread. The definition never changes; a table that is altered,
 // renamed or truncated is another object.
 class Table {
@@ -31,7 +38,8 @@ class Table {
         visible_since_(visible_since),
         row_count_(counters.row_count),
         auto_increment_next_(counters.auto_increment_next),
-        next_row_id_(next_row_id) {}
+        next_row_id_(next_row_id),
+        densities_(std::make_unique<FileDensity[]>(def_.indexes.size())) {}
 
   const TableDef& def() const { return def_; }
 
@@ -83,6 +91,9 @@ class Table {
     statistics_.store(std::make_shared<const Statistics>(
         Statistics{.version = ++versions, .rows_then = rows, .rows_per_value = std::move(rows_per_value)}));
   }
+  // Of the index at this place in the definition.
+  FileDensity& density(size_t index) const { return densities_[index]; }
+
   void InvalidateStatistics() { statistics_.store(nullptr); }
 
  private:
@@ -92,6 +103,7 @@ class Table {
   std::atomic<uint64_t> auto_increment_next_;
   std::atomic<uint64_t> next_row_id_;
   std::atomic<std::shared_ptr<const Statistics>> statistics_;
+  const std::unique_ptr<FileDensity[]> densities_;
 };
 
 }  // namespace cairn::catalog

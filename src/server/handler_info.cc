@@ -97,8 +97,9 @@ ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_
     if (max_key->flag != HA_READ_BEFORE_KEY && !codec::AdvancePastPrefix(&upper_)) return HA_POS_ERROR;
   }
   stats::RangeCount count;
-  const Status status = stats::CountRange(GlobalEngine()->store(), codec.id(), lower_.view(), upper_.view(),
-                                          access_->table().row_count(), &count);
+  const stats::IndexSize size{access_->table().row_count(), &access_->table().density(index)};
+  const Status status =
+      stats::CountRange(GlobalEngine()->store(), codec.id(), lower_.view(), upper_.view(), size, &count);
   if (!status.ok()) return HA_POS_ERROR;
   // 0 would let the optimizer skip the range although rows may come.
   return std::max<ha_rows>(1, count.rows);

@@ -180,7 +180,7 @@ class Sampler {
     upper.Assign(lower.view());
     RangeCount count;
     if (!lower.empty() && codec::AdvancePastPrefix(&upper)) {
-      CAIRN_RETURN_IF_ERROR(CountRange(store_, index_.id(), lower.view(), upper.view(), table_rows_, &count));
+      CAIRN_RETURN_IF_ERROR(CountRange(store_, index_.id(), lower.view(), upper.view(), {table_rows_, &density_}, &count));
     }
     tally_.groups[part] += static_cast<double>(seen) / static_cast<double>(std::max(seen, count.rows));
     return Status::Ok();
@@ -189,6 +189,7 @@ class Sampler {
   const store::Store& store_;
   const codec::IndexCodec& index_;
   const uint64_t table_rows_;
+  catalog::FileDensity density_;
   Tally tally_;
   std::string lower_;
   std::string upper_;

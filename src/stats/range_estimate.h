@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "catalog/table.h"
 #include "store/store.h"
 
 namespace cairn::stats {
@@ -16,11 +17,18 @@ struct RangeCount {
   bool exact = false;  // counted to the end
 };
 
-// Walks at most a few dozen committed entries from the lower end. When the range ends by then the
-// count is exact, memtables and deletions included; otherwise the share of the range in the index's
-// bytes is applied to `table_rows`.
+// What is known of an index beforehand.
+struct IndexSize {
+  uint64_t entries = 0;                     // of the whole index
+  catalog::FileDensity* density = nullptr;  // read and kept up to date; longer-lived than the call
+};
+
+// Walks at most a few entries, as committed, from the lower end. When the range ends by then the count
+// is exact, memtables and deletions included; otherwise it is the entries that memtables have in
+// the range and as many more as make up its bytes in files. A range that is open at its upper
+// end is walked only if it looks small.
 // Thread rule: any thread. Takes no locks.
-Status CountRange(const store::Store& store, IndexId index, ByteView lower, ByteView upper, uint64_t table_rows,
+Status CountRange(const store::Store& store, IndexId index, ByteView lower, ByteView upper, const IndexSize& size,
                   RangeCount* count);
 
 }  // namespace cairn::stats

@@ -98,7 +98,9 @@ rocks::ColumnFamilyOptions DictionaryFamily(const rocks::ColumnFamilyOptions& da
 
 void SetWal(const StoreOptions& options, rocks::DBOptions* db) {
   db->wal_recovery_mode = rocks::WALRecoveryMode::kPointInTimeRecovery;
-  db->max_total_wal_size = std::clamp(2 * WriteBufferBudgetBytes(options.memory_bytes), 256 * kMiB, 4 * kGiB);
+  // The log of what memtables may hold. The dictionary's memtable hardly ever fills: without this it
+  // would keep old logs, which cost space and time at the next start.
+  db->max_total_wal_size = std::clamp(WriteBufferBudgetBytes(options.memory_bytes), 64 * kMiB, 4 * kGiB);
   db->bytes_per_sync = kMiB;
   db->wal_bytes_per_sync = kMiB;
   db->manual_wal_flush = false;

@@ -100,6 +100,9 @@ class Store {
   Status EstimateRanges(Family family, std::span<const KeyRange> ranges,
                         std::span<RangeEstimate> estimates) const;
 
+  // Another number after each flush, compaction and ingestion; never 0. Costs nothing.
+  uint64_t FilesVersion(Family family) const;
+
   // Removes a range that no snapshot, cursor or transaction will ever look at again (an index of a
   // dropped table): whole files at once, the rest by one range deletion, and asks compaction to
   // free the space soon. Cheap and quick; safe to repeat.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "db/column_family.h"
 #include <rocksdb/convenience.h>
 #include <rocksdb/experimental.h>
 
@@ -88,6 +89,10 @@ Status Store::EstimateRanges(Family family, std::span<const KeyRange> ranges,
                                              &estimates[i].memory_bytes);
   }
   return Status::Ok();
+}
+
+uint64_t Store::FilesVersion(Family family) const {
+  return static_cast<rocks::ColumnFamilyHandleImpl*>(Handle(family))->cfd()->GetSuperVersionNumber();
 }
 
 Status Store::DropRange(Family family, ByteView begin, ByteView end) {
