@@ -31,10 +31,11 @@ void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
 
 Status RowWriter::LockKey(ByteView key) { return transaction_->Lock(key, lock_options_, nullptr); }
 
-// Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's.
+// Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's, but a scan
+// that meets the uncommitted row must have a lock to wait for.
 Status RowWriter::ClaimPrimary() {
-  if (table_->primary().has_hidden_row_id()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(LockKey(new_primary_.view()));
+  if (table_->primary().has_hidden_row_id()) return Status::Ok();
   Status status = transaction_->Get(Family::kData, new_primary_.view(), View::kNewest, &found_);
   if (status.Is(Status::Code::kNotFound)) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(std::move(status));
@@ -67,8 +68,9 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
   }
 }
 
-Status RowWriter::PutEntry(const Entry& entry) {
-  return transaction_->Put(Family::kData, entry.key.view(), entry.value.view());
+// Also for an entry that keeps its key and changes its value: that may make it match where it did not.
+Status RowWriter::InsertEntry(const Entry& entry) {
+  return transaction_->Insert(entry.key.view(), entry.value.view(), lock_options_);
 }
 
 Status RowWriter::RemoveEntry(size_t index, ByteView key) {
@@ -85,12 +87,12 @@ Status RowWriter::Insert(const RowRef& row) {
   }
   row_value_.Clear();
   table_->rows().Encode(row.record, &row_value_);
-  CAIRN_RETURN_IF_ERROR(transaction_->Put(Family::kData, new_primary_.view(), row_value_.view()));
+  CAIRN_RETURN_IF_ERROR(transaction_->Insert(new_primary_.view(), row_value_.view(), lock_options_));
   for (size_t index = 1; index < index_count; ++index) {
     new_entry_.key.Clear();
     new_entry_.value.Clear();
     table_->indexes()[index].EncodeEntry(row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
-    CAIRN_RETURN_IF_ERROR(PutEntry(new_entry_));
+    CAIRN_RETURN_IF_ERROR(InsertEntry(new_entry_));
   }
   transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
   return Status::Ok();
@@ -125,11 +127,12 @@ Status RowWriter::UpdateEntry(size_t index, const RowRef& old_row, const RowRef&
   codec.EncodeEntry(new_row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
   if (old_entry_.key.view() == new_entry_.key.view()) {
     if (newer_than_view_) CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
-    if (old_entry_.value.view() == new_entry_.value.view() && !newer_than_view_) return Status::Ok();
-    return PutEntry(new_entry_);
+    if (old_entry_.value.view() != new_entry_.value.view()) return InsertEntry(new_entry_);
+    return newer_than_view_ ? transaction_->Put(Family::kData, new_entry_.key.view(), new_entry_.value.view())
+                            : Status::Ok();
   }
   CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
-  return PutEntry(new_entry_);
+  return InsertEntry(new_entry_);
 }
 
 // A row that others changed after the read view was taken: its entries are not in the view, but the
@@ -145,6 +148,16 @@ Status RowWriter::CompareWithView(const RowRef& old_row) {
   return Status::Ok();
 }
 
+// Whether a primary key that keeps its bytes may be spelled differently now: to those who look at the
+// spelling it is another key.
+bool RowWriter::MayRespellPrimary(const codec::ColumnSet& touched) const {
+  if (!table_->columns_of(0).Intersects(touched)) return false;
+  for (const catalog::KeyPartDef& part : table_->def().indexes[0].parts) {
+    if (!table_->primary().Covers(part.column)) return true;
+  }
+  return false;
+}
+
 Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
   EncodePrimary(old_row, &old_primary_);
   EncodePrimary(new_row, &new_primary_);
@@ -155,7 +168,10 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   row_value_.Clear();
   table_->rows().Encode(new_row.record, &row_value_);
   if (primary_changed_) CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
-  CAIRN_RETURN_IF_ERROR(transaction_->Put(Family::kData, new_primary_.view(), row_value_.view()));
+  const bool is_new_key = primary_changed_ || MayRespellPrimary(touched);
+  CAIRN_RETURN_IF_ERROR(is_new_key
+                            ? transaction_->Insert(new_primary_.view(), row_value_.view(), lock_options_)
+                            : transaction_->Put(Family::kData, new_primary_.view(), row_value_.view()));
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     // A primary key that only changed its spelling under the collation keeps its bytes, but an
     // entry holds the spelling beside them.

@@ -24,7 +24,8 @@ struct RowRef {
 // of its changes, so the caller rolls its statement back or, after kDuplicateKey, goes on: a
 // duplicate is found before anything is changed.
 //
-// Locks: exclusive ones on the primary key and on every unique entry that is written.
+// Locks: exclusive ones on the primary key and on every unique entry that is written. What is inserted
+// into a range that another transaction has locked waits for its end.
 //
 // Thread rule: one thread at a time. Records must be complete (all stored columns and all columns
 // of indexes valid).
@@ -62,10 +63,11 @@ class RowWriter {
   Status ClaimPrimary();
   Status ClaimUnique(size_t index, const uint8_t* record);
   Status RemoveEntry(size_t index, ByteView key);
-  Status PutEntry(const Entry& entry);
+  Status InsertEntry(const Entry& entry);
   Status UpdateEntry(size_t index, const RowRef& old_row, const RowRef& new_row);
   Status CompareWithView(const RowRef& old_row);
   Status ClaimChangedUniques(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
+  bool MayRespellPrimary(const codec::ColumnSet& touched) const;
   bool Affected(size_t index, const codec::ColumnSet& touched) const;
 
   txn::Transaction* transaction_ = nullptr;

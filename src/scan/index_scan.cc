@@ -14,6 +14,7 @@ void IndexScan::Open(RowReader* reader, const Options& options) {
 }
 
 void IndexScan::Close() {
+  range_.End();
   cursor_.Close();
   entry_now_.Reset();
   reader_ = nullptr;
@@ -29,19 +30,32 @@ Status IndexScan::OpenCursor() {
   return reader_->transaction().OpenCursor(options, reader_->view(), &cursor_);
 }
 
+Status IndexScan::BeginRange(bool forward, ByteView lower, ByteView upper) {
+  const IndexId index = reader_->table().indexes()[options_.index].id();
+  CAIRN_RETURN_IF_ERROR(
+      range_.Begin(&reader_->transaction(), index, lower, upper, forward, !reader_->mode().skip_locked));
+  return range_.Look();
+}
+
+Status IndexScan::OpenBetweenBounds(bool forward) {
+  range_.End();
+  if (reader_->mode().ranges) CAIRN_RETURN_IF_ERROR(BeginRange(forward, lower_.view(), upper_.view()));
+  CAIRN_RETURN_IF_ERROR(OpenCursor());
+  forward ? cursor_.SeekToFirst() : cursor_.SeekToLast();
+  return Status::Ok();
+}
+
 Status IndexScan::First(ByteView lower, ByteView upper, FoundRow* row) {
   lower_.Assign(lower);
   upper_.Assign(upper);
-  CAIRN_RETURN_IF_ERROR(OpenCursor());
-  cursor_.SeekToFirst();
+  CAIRN_RETURN_IF_ERROR(OpenBetweenBounds(true));
   return Settle(true, row);
 }
 
 Status IndexScan::Last(ByteView lower, ByteView upper, FoundRow* row) {
   lower_.Assign(lower);
   upper_.Assign(upper);
-  CAIRN_RETURN_IF_ERROR(OpenCursor());
-  cursor_.SeekToLast();
+  CAIRN_RETURN_IF_ERROR(OpenBetweenBounds(false));
   return Settle(false, row);
 }
 
@@ -50,7 +64,48 @@ Status IndexScan::EndOrError() const {
   return Status::NotFound();
 }
 
+// Locks the range up to where the cursor stands. When that is not complete, the cursor may miss
+// entries there, and stands anew behind the last complete one.
+Status IndexScan::Cover(bool* complete) {
+  *complete = true;
+  if (!range_.is_active()) return Status::Ok();
+  if (cursor_.Valid()) {
+    *complete = range_.Extend(cursor_.key());
+  } else {
+    CAIRN_RETURN_IF_ERROR(cursor_.status());
+    *complete = range_.ExtendToEnd();
+  }
+  return *complete ? Status::Ok() : CoverAgain();
+}
+
+Status IndexScan::CoverAgain() {
+  if (const txn::PendingEntry* pending = range_.blocker(); pending != nullptr) {
+    // Its transaction holds the row's lock until it ends.
+    primary_key_.Clear();
+    CAIRN_RETURN_IF_ERROR(
+        reader_->table().indexes()[options_.index].PrimaryKeyOf(pending->key, pending->value, &primary_key_));
+    CAIRN_RETURN_IF_ERROR(reader_->WaitForRow(primary_key_.view()));
+  }
+  CAIRN_RETURN_IF_ERROR(range_.Look());
+  CAIRN_RETURN_IF_ERROR(OpenCursor());
+  const ByteView settled = range_.settled();
+  if (range_.is_forward()) {
+    settled == lower_.view() ? cursor_.SeekToFirst() : cursor_.Seek(settled);
+  } else if (settled == upper_.view()) {
+    cursor_.SeekToLast();
+  } else {
+    cursor_.SeekForPrev(settled);
+    if (cursor_.Valid() && cursor_.key() == settled) cursor_.Prev();
+  }
+  return Status::Ok();
+}
+
 Status IndexScan::Move(bool forward, FoundRow* row) {
+  if (range_.is_active() && range_.is_forward() != forward) {
+    // What was walked over stays locked; the way back is another range.
+    KeepPosition();
+    range_.End();
+  }
   if (must_refresh_) {
     CAIRN_RETURN_IF_ERROR(Refresh(forward));
   } else {
@@ -63,7 +118,14 @@ Status IndexScan::Move(bool forward, FoundRow* row) {
 
 // Finds the next entry, from where the cursor stands, that passes the filter and still has its row.
 Status IndexScan::Settle(bool forward, FoundRow* row) {
-  while (cursor_.Valid()) {
+  for (;;) {
+    bool complete;
+    CAIRN_RETURN_IF_ERROR(Cover(&complete));
+    if (!complete) {
+      if (reader_->transaction().is_interrupted()) return Status::Of(Status::Code::kInterrupted);
+      continue;
+    }
+    if (!cursor_.Valid()) return EndOrError();
     bool take = true;
     if (options_.filter != nullptr) {
       switch (options_.filter->Check(cursor_.key(), cursor_.value())) {
@@ -81,7 +143,6 @@ Status IndexScan::Settle(bool forward, FoundRow* row) {
       forward ? cursor_.Next() : cursor_.Prev();
     }
   }
-  return EndOrError();
 }
 
 Status IndexScan::Take(FoundRow* row, bool* take) {
@@ -172,6 +233,13 @@ Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
 
 // Opens the cursor over what is committed now and moves it past the position given last.
 Status IndexScan::Refresh(bool forward) {
+  if (reader_->mode().ranges && !range_.is_active()) {
+    ByteBuffer above;
+    above.Assign(position_.view());
+    above.AppendU8(0);
+    CAIRN_RETURN_IF_ERROR(forward ? BeginRange(true, position_.view(), upper_.view())
+                                  : BeginRange(false, lower_.view(), above.view()));
+  }
   CAIRN_RETURN_IF_ERROR(OpenCursor());
   if (forward) {
     cursor_.Seek(position_.view());
@@ -192,6 +260,7 @@ void IndexScan::KeepPosition() {
 }
 
 void IndexScan::Detach() {
+  range_.End();
   if (!is_open() || !cursor_.is_open()) return;
   KeepPosition();
   cursor_.Close();
@@ -201,6 +270,7 @@ void IndexScan::Detach() {
 Status IndexScan::Widen() {
   const codec::IndexCodec& codec = reader_->table().indexes()[options_.index];
   KeepPosition();
+  range_.End();
   lower_.Clear();
   codec.EncodeIndexPrefix(&lower_);
   upper_.Clear();

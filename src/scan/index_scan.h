@@ -35,7 +35,9 @@ struct FoundRow {
 // Consistent scans see the read view and the transaction's own changes. Locking scans walk what is
 // committed now, lock each row they give and read its newest version; an entry whose row has
 // gone or moved meanwhile is passed over, and after a wait the walk goes on over what is
-// committed then, as the server's users know it from locking engines.
+// committed then, as the server's users know it from locking engines. With ReadMode::ranges they also
+// lock what they have walked over, entry by entry, against insertions, and first wait for those that
+// have inserted there and not committed.
 //
 // Rows a statement itself writes in front of the scan may or may not be given: the server takes
 // care (it collects row positions first when it must).
@@ -77,6 +79,10 @@ class IndexScan {
 
  private:
   Status OpenCursor();
+  Status OpenBetweenBounds(bool forward);
+  Status BeginRange(bool forward, ByteView lower, ByteView upper);
+  Status Cover(bool* complete);
+  Status CoverAgain();
   Status Move(bool forward, FoundRow* row);
   Status Settle(bool forward, FoundRow* row);
   Status Take(FoundRow* row, bool* take);
@@ -96,6 +102,7 @@ class IndexScan {
   ByteBuffer primary_key_;
   uint64_t opened_sequence_ = 0;
   bool must_refresh_ = false;
+  txn::RangeWalk range_;    // active in walks that lock ranges
   store::PinnedValue entry_now_;
 };
 

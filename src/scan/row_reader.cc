@@ -21,6 +21,15 @@ Status RowReader::LockRow(ByteView primary_key) {
   return transaction_->Lock(primary_key, mode_.lock, &lock_);
 }
 
+Status RowReader::WaitForRow(ByteView primary_key) {
+  txn::LockOptions options = mode_.lock;
+  options.mode = txn::LockMode::kShared;
+  txn::LockResult got;
+  CAIRN_RETURN_IF_ERROR(transaction_->Lock(primary_key, options, &got));
+  transaction_->Unlock(got.handle);
+  return Status::Ok();
+}
+
 void RowReader::UnlockLast() {
   if (lock_.newly_acquired) transaction_->Unlock(lock_.handle);
   lock_ = txn::LockResult();
@@ -29,7 +38,9 @@ void RowReader::UnlockLast() {
 Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
   if (primary_key.data() != reinterpret_cast<const char*>(primary_key_.data())) primary_key_.Assign(primary_key);
   CAIRN_RETURN_IF_ERROR(LockRow(primary_key_.view()));
-  CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, primary_key_.view(), view(), &row_));
+  Status status = transaction_->Get(Family::kData, primary_key_.view(), view(), &row_);
+  if (status.Is(Status::Code::kNotFound) && mode_.locking && LeavesAbsentUnlocked()) UnlockLast();
+  CAIRN_RETURN_IF_ERROR(std::move(status));
   *row = {primary_key_.view(), row_.view()};
   return Status::Ok();
 }
@@ -41,9 +52,17 @@ Status RowReader::ReadLocked(ByteView primary_key, StoredRow* row) {
   return Status::Ok();
 }
 
+// Finds the entry. One that is absent is locked, as who inserts it locks it first, and looked for again.
+Status RowReader::FindEntry(ByteView key) {
+  Status status = transaction_->Get(Family::kData, key, view(), &entry_);
+  if (!status.Is(Status::Code::kNotFound) || !mode_.ranges) return status;
+  CAIRN_RETURN_IF_ERROR(LockRow(key));
+  return transaction_->Get(Family::kData, key, view(), &entry_);
+}
+
 Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
   const codec::IndexCodec& codec = table_->indexes()[index];
-  CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
+  CAIRN_RETURN_IF_ERROR(FindEntry(key));
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_));
   if (!mode_.locking && ChangedByTransaction()) {
@@ -56,7 +75,7 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
     Status found = ByPrimaryKey(primary_key_.view(), row);
     if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
     if (found.ok() && !mode_.locking) return found;
-    CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, key, view(), &entry_));
+    CAIRN_RETURN_IF_ERROR(mode_.locking ? FindEntry(key) : transaction_->Get(Family::kData, key, view(), &entry_));
     ByteBuffer primary_key_now;
     CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_now));
     if (primary_key_now.view() == primary_key_.view()) {

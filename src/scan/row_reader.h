@@ -27,11 +27,12 @@ class RowReader {
   void Bind(const store::Store* store, txn::Transaction* transaction, const catalog::TableAccess* table,
             const ReadMode& mode);
 
-  // The row of a primary key; kNotFound when there is none (its key stays locked when locking),
-  // kLockBusy when skipping locked rows met one.
+  // The row of a primary key; kNotFound when there is none (when locking, its key stays locked, but
+  // not at READ COMMITTED), kLockBusy when skipping locked rows met one.
   Status ByPrimaryKey(ByteView primary_key, StoredRow* row);
 
-  // The row of a whole key of a unique index that has no NULL part.
+  // The row of a whole key of a unique index that has no NULL part. With ReadMode::ranges the key of
+  // an absent entry stays locked.
   Status ByUniqueKey(size_t index, ByteView key, StoredRow* row);
 
   // Whether the newest lock of this reader was taken by its last call only; UnlockLast() then gives
@@ -48,6 +49,9 @@ class RowReader {
 
   // Locks a primary key as the mode says. Does nothing for consistent reads.
   Status LockRow(ByteView primary_key);
+
+  // Waits until nobody else has the row locked exclusively, if it may wait.
+  Status WaitForRow(ByteView primary_key);
 
   // The newest version of a row whose primary key is locked already; kNotFound when it has gone.
   Status ReadLocked(ByteView primary_key, StoredRow* row);
@@ -67,6 +71,9 @@ class RowReader {
   void Reset();
 
  private:
+  Status FindEntry(ByteView key);
+  bool LeavesAbsentUnlocked() const { return transaction_->isolation() == txn::Isolation::kReadCommitted; }
+
   const store::Store* store_ = nullptr;
   txn::Transaction* transaction_ = nullptr;
   const catalog::TableAccess* table_ = nullptr;

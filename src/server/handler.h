@@ -19,12 +19,6 @@
 
 namespace cairn::server {
 
-// Whether this connection logs statements: its binlog_format is STATEMENT, and its isolation level allows that.
-bool LogsStatements(THD* thd);
-
-// Whether this connection's changes go to a binary log in any format.
-bool LogsChanges(THD* thd);
-
 // Drops a table by the server's path; the server's error number.
 int DropTableByPath(const char* path);
 
@@ -104,6 +98,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
                           ulonglong* reserved) override;
   int reset_auto_increment(ulonglong value) override;
   void update_create_info(HA_CREATE_INFO* create_info) override;
+  bool autoinc_lock_mode_stmt_unsafe() const override;
 
   // handler_info.cc: what the optimizer asks, and the maintenance statements.
   int info(uint flags) override;
@@ -153,7 +148,6 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void BindReader();
   bool IsSequence() const;
   int CheckReadView();
-  Status TakeGate(txn::LockMode mode);
   bool WritesRows() const { return get_lock_type() == F_WRLCK; }
 
   codec::ColumnSet WantedColumns() const;
@@ -174,7 +168,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   dml::RowRef RowOf(const uchar* record) const { return {.record = record, .hidden_row_id = hidden_row_id_}; }
   codec::ColumnSet TouchedColumns() const;
-  Status BindWriter();
+  void BindWriter();
   int FinishWrite(const Status& status);
   Status CommitCopiedRows();
   bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;

@@ -65,6 +65,20 @@ void Handler::NoteAutoIncrement(const uchar* record) {
   ActiveTransaction().AddTableCounters(access_->def().id, {.row_count = 0, .auto_increment_next = next});
 }
 
+// Whether replaying the statement may number its rows otherwise. The binary log keeps the first number
+// only. The rest follow it as long as all were reserved at once: so if the count of rows is known.
+bool Handler::autoinc_lock_mode_stmt_unsafe() const {
+  switch (thd_sql_command(ha_thd())) {
+    case SQLCOM_LOAD:
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_REPLACE_SELECT:
+    case SQLCOM_CREATE_TABLE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // ALTER TABLE ... AUTO_INCREMENT = n, and TRUNCATE.
 int Handler::reset_auto_increment(ulonglong value) {
   return Fail(GlobalEngine()->catalog().SetAutoIncrementNext(access_->table(), value));

@@ -4,9 +4,6 @@
 
 #include "server/sysvars.h"
 
-// Exported by the server for storage engines, declared in none of its headers.
-extern "C" int thd_binlog_format(const MYSQL_THD thd);
-
 namespace cairn::server {
 namespace {
 
@@ -25,6 +22,12 @@ bool DefinesTables(int sql_command) {
     default:
       return false;
   }
+}
+
+// At SERIALIZABLE what a transaction of several statements reads must stay as it is until it ends. A
+// single SELECT needs no locks: its read view is a moment in the order of commits.
+bool LocksPlainReads(THD* thd) {
+  return thd_tx_isolation(thd) == ISO_SERIALIZABLE && thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) != 0;
 }
 
 }  // namespace
@@ -50,27 +53,10 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
   } else {
     // What a statement that writes elsewhere reads here must not change before it commits.
     const bool reads_to_write = lock_type == TL_READ_NO_INSERT || command != SQLCOM_SELECT;
-    SetReadMode(repeatable && reads_to_write && command != SQLCOM_HA_READ && command != SQLCOM_LOCK_TABLES,
+    SetReadMode(repeatable && (reads_to_write || LocksPlainReads(thd)) && command != SQLCOM_HA_READ && command != SQLCOM_LOCK_TABLES,
                 txn::LockMode::kShared, false);
   }
   return to;
-}
-
-bool LogsStatements(THD* thd) {
-  return thd != nullptr && thd_binlog_format(thd) == BINLOG_FORMAT_STMT && thd_tx_isolation(thd) > ISO_READ_COMMITTED;
-}
-
-bool LogsChanges(THD* thd) { return thd_binlog_format(thd) != BINLOG_FORMAT_UNSPEC; }
-
-// The gate of a table: a lock on its primary index as a whole, held until the end of the
-// transaction. Who adds or moves rows holds it shared; who reads ranges to log a statement holds it
-// exclusively, so that replaying statements in commit order reads the same rows.
-Status Handler::TakeGate(txn::LockMode mode) {
-  ByteBuffer gate;
-  access_->primary().EncodeIndexPrefix(&gate);
-  txn::LockOptions options = LockSettings(ha_thd());
-  options.mode = mode;
-  return ActiveTransaction().Lock(gate.view(), options, nullptr);
 }
 
 // A read view that is older than the table would see it without the rows that were copied into it.
@@ -96,6 +82,9 @@ void Handler::BindReader() {
   scan::ReadMode mode;
   mode.locking = locking_ && !IsSequence();
   mode.skip_locked = skip_locked_;
+  // READ COMMITTED lets others insert where it has read, and nobody else inserts into a temporary table.
+  mode.ranges = mode.locking && ActiveTransaction().isolation() != txn::Isolation::kReadCommitted &&
+                table_share->tmp_table == NO_TMP_TABLE;
   mode.lock = LockSettings(ha_thd());
   mode.lock.mode = lock_mode_;
   if (skip_locked_) mode.lock.wait = txn::LockWait::kNoWait;
@@ -131,7 +120,7 @@ int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (WritesRows()) {
     SetReadMode(true, txn::LockMode::kExclusive, false);
   } else if (thd_sql_command(thd) == SQLCOM_SELECT && lock_type == TL_READ) {
-    SetReadMode(false, txn::LockMode::kShared, false);
+    SetReadMode(LocksPlainReads(thd), txn::LockMode::kShared, false);
   } else {
     SetReadMode(!DefinesTables(thd_sql_command(thd)), txn::LockMode::kShared, false);
   }

@@ -26,10 +26,10 @@ void Handler::LeaveSession() {
 }
 
 handler::Table_flags Handler::table_flags() const {
-  // Statements can be replayed in the order of their commits only if no row comes into what they
-  // have read: the gate of handler_lock.cc, taken in that format alone. MIXED logs rows instead.
-  const bool statements = LogsStatements(ha_thd());
-  return (statements ? HA_BINLOG_STMT_CAPABLE : 0) | HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_INDEX_BLOBS | HA_CAN_SQL_HANDLER |
+  // Statements can be replayed in the order of their commits only if what they have read stays as it
+  // is until then. READ COMMITTED does not see to that.
+  const bool replayable = ha_thd() != nullptr && thd_tx_isolation(ha_thd()) >= ISO_REPEATABLE_READ;
+  return (replayable ? HA_BINLOG_STMT_CAPABLE : 0) | HA_REC_NOT_IN_SEQ | HA_NULL_IN_KEY | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_INDEX_BLOBS | HA_CAN_SQL_HANDLER |
          HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_PRIMARY_KEY_IN_READ_INDEX | HA_REQUIRES_KEY_COLUMNS_FOR_DELETE |
          HA_BINLOG_ROW_CAPABLE | HA_CAN_GEOMETRY | HA_PARTIAL_COLUMN_READ | HA_TABLE_SCAN_ON_INDEX |
          HA_ONLINE_ANALYZE | HA_CAN_TABLES_WITHOUT_ROLLBACK | HA_CONCURRENT_OPTIMIZE | HA_CAN_SKIP_LOCKED |

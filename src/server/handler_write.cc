@@ -15,12 +15,10 @@ constexpr uint64_t kCopiedBytesMax = uint64_t{4} << 20;
 
 }  // namespace
 
-Status Handler::BindWriter() {
-  if (writer_bound_ && !IsSequence()) return Status::Ok();
-  if (LogsChanges(ha_thd()) && !IsSequence()) CAIRN_RETURN_IF_ERROR(TakeGate(txn::LockMode::kShared));
+void Handler::BindWriter() {
+  if (writer_bound_ && !IsSequence()) return;
   writer_.Bind(&ActiveTransaction(), access_.get(), LockSettings(ha_thd()));
   writer_bound_ = true;
-  return Status::Ok();
 }
 
 // Ends a change. A sequence's change is committed at once, whatever becomes of the statement.
@@ -50,10 +48,9 @@ int Handler::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
-  Status status = BindWriter();
-  if (!status.ok()) return Fail(status);
+  BindWriter();
   if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
-  status = writer_.Insert(RowOf(record));
+  Status status = writer_.Insert(RowOf(record));
   if (status.ok()) NoteAutoIncrement(record);
   if (status.ok()) status = CommitCopiedRows();
   return FinishWrite(status);
@@ -83,16 +80,15 @@ bool Handler::IsUnchanged(const uchar* old_record, const uchar* new_record) cons
 
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
-  Status status = BindWriter();
-  if (!status.ok()) return Fail(status);
-  status = writer_.Update(RowOf(old_record), RowOf(new_record), TouchedColumns());
+  BindWriter();
+  const Status status = writer_.Update(RowOf(old_record), RowOf(new_record), TouchedColumns());
   if (status.ok()) NoteAutoIncrement(new_record);
   return FinishWrite(status);
 }
 
 int Handler::delete_row(const uchar* record) {
-  const Status status = BindWriter();
-  return status.ok() ? FinishWrite(writer_.Delete(RowOf(record))) : Fail(status);
+  BindWriter();
+  return FinishWrite(writer_.Delete(RowOf(record)));
 }
 
 }  // namespace cairn::server

@@ -15,17 +15,15 @@ std::unique_ptr<engine::Engine> global_engine;
 handlerton* global_handlerton = nullptr;
 
 // READ UNCOMMITTED is served as READ COMMITTED: more isolation than asked for.
-Status IsolationOf(THD* thd, txn::Isolation* isolation) {
+txn::Isolation IsolationOf(THD* thd) {
   switch (thd_tx_isolation(thd)) {
     case ISO_READ_UNCOMMITTED:
     case ISO_READ_COMMITTED:
-      *isolation = txn::Isolation::kReadCommitted;
-      return Status::Ok();
+      return txn::Isolation::kReadCommitted;
     case ISO_REPEATABLE_READ:
-      *isolation = txn::Isolation::kRepeatableRead;
-      return Status::Ok();
+      return txn::Isolation::kRepeatableRead;
     default:
-      return Status::NotSupported("SERIALIZABLE isolation in ENGINE=CAIRN");
+      return txn::Isolation::kSerializable;
   }
 }
 
@@ -61,10 +59,8 @@ Session* Session::Of(THD* thd) {
 }
 
 Status Session::BeginStatement() {
-  txn::Isolation isolation;
-  CAIRN_RETURN_IF_ERROR(IsolationOf(thd_, &isolation));
   if (!transaction_->is_active()) {
-    transaction_->Begin(isolation);
+    transaction_->Begin(IsolationOf(thd_));
     transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
   }
   transaction_->StartStatement();

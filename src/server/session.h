@@ -40,7 +40,7 @@ class Session {
   THD* thd() const { return thd_; }
 
   // Begins a transaction if none is active and a statement in it, and tells the server that this
-  // engine takes part. kNotSupported for an isolation level that is refused.
+  // engine takes part.
   Status BeginStatement();
 
   void AddHolder(CursorHolder* holder) { holders_.push_back(holder); }

@@ -196,6 +196,27 @@ bool WriteTransaction::HasChanged(Family family, ByteView key) const {
   return at->Valid() && at->Entry().key == ToSlice(key);
 }
 
+bool WriteTransaction::FindPut(Family family, ByteView lower, ByteView upper, bool forward, size_t deleted_count_max,
+                               FoundPut* found) const {
+  const std::unique_ptr<rocks::WBWIIterator> at(rocks_->GetWriteBatch()->NewIterator(store_->Handle(family)));
+  if (forward) {
+    at->Seek(ToSlice(lower));
+  } else {
+    at->SeekForPrev(ToSlice(upper));
+    if (at->Valid() && at->Entry().key == ToSlice(upper)) at->Prev();
+  }
+  for (size_t deleted_count = 0; at->Valid(); forward ? at->Next() : at->Prev()) {
+    const rocks::WriteEntry entry = at->Entry();
+    const ByteView key = ToView(entry.key);
+    if (forward ? key >= upper : key < lower) return false;
+    const bool is_removal = entry.type != rocks::kPutRecord;
+    if (is_removal && deleted_count++ < deleted_count_max) continue;
+    *found = {.key = key, .value = is_removal ? ByteView() : ToView(entry.value), .is_removal = is_removal};
+    return true;
+  }
+  return false;
+}
+
 Status WriteTransaction::ForEachCounters(const std::function<void(ByteView, const TableCounters&)>& visit) const {
   CountersVisitor visitor(visit);
   return FromRocks(rocks_->GetWriteBatch()->GetWriteBatch()->Iterate(&visitor));

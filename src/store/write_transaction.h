@@ -81,6 +81,19 @@ class WriteTransaction {
   // Whether there is a change of this key.
   bool HasChanged(Family family, ByteView key) const;
 
+  // The first change in [lower, upper), or the last one when not `forward`, that puts a value;
+  // false: none. After `deleted_count_max` removals it stops at the next removal, gives its key and
+  // sets `is_removal`. The views are valid until the next change.
+  // Of all methods this one alone may be called by other threads, while no other method that changes
+  // anything runs.
+  struct FoundPut {
+    ByteView key;
+    ByteView value;
+    bool is_removal = false;
+  };
+  bool FindPut(Family family, ByteView lower, ByteView upper, bool forward, size_t deleted_count_max,
+               FoundPut* found) const;
+
   // Visits the keys of all changes in the order they were made.
   Status ForEachKey(const std::function<void(Family, ByteView)>& visit) const;
 

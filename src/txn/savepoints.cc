@@ -11,8 +11,11 @@ namespace cairn::txn {
 // Savepoints that were set since the last change are the newest of all, so they are found at the end.
 void Transaction::BeforeChange() {
   assert(is_active() && !prepared_);
+  const bool has_new_savepoints = !savepoints_.empty() && !savepoints_.back().set;
+  if (writes_open_ && !has_new_savepoints) return;
+  BatchLatch::Hold hold(latch_);
   if (!writes_open_) OpenWrites();
-  if (savepoints_.empty() || savepoints_.back().set) return;
+  if (!has_new_savepoints) return;
   size_t first = savepoints_.size();
   while (first > 0 && !savepoints_[first - 1].set) --first;
   const bool at_start = !writes_->HasWrites();
@@ -46,14 +49,13 @@ Status Transaction::UndoTo(size_t at) {
   Savepoint& savepoint = savepoints_[at];
   Status status;
   if (savepoint.set && savepoint.at_start) {
-    if (writes_open_) status = writes_->Rollback();
-    writes_open_ = false;
+    if (writes_open_) status = EmptyWrites();
     tables_ = std::move(savepoint.tables);
     savepoints_.resize(at + 1);
   } else {
     status = ForgetFrom(at + 1);
     if (savepoint.set) {
-      if (status.ok()) status = writes_->RollbackToSavepoint();
+      if (status.ok()) status = UndoWrites();
       tables_ = std::move(savepoint.tables);
     }
   }

@@ -24,6 +24,16 @@ uint64_t SteadyTimeUs() {
 
 IndexId IndexOf(ByteView key) { return IndexId(key.size() < 4 ? 0 : LoadBe32(key.data())); }
 
+// The key that stands for a transaction in the table of point locks: index 0 is nobody's.
+class NumberKey {
+ public:
+  explicit NumberKey(uint64_t owner_id) { StoreBe64(bytes_ + 4, owner_id); }
+  ByteView view() const { return AsBytes(bytes_, sizeof bytes_); }
+
+ private:
+  char bytes_[12] = {};
+};
+
 template <typename T>
 void ClearForReuse(std::vector<T>* items) {
   items->clear();
@@ -32,12 +42,31 @@ void ClearForReuse(std::vector<T>* items) {
 
 }  // namespace
 
+// Around what changes the batch and takes long. Who came meanwhile to look is told of the end.
+class Transaction::LongChange {
+ public:
+  explicit LongChange(Transaction& transaction) : transaction_(transaction) { transaction_.latch_.Mark(); }
+  ~LongChange() {
+    transaction_.latch_.Unmark();
+    transaction_.manager_.TellLongChangeEnded();
+  }
+  LongChange(const LongChange&) = delete;
+  LongChange& operator=(const LongChange&) = delete;
+
+ private:
+  Transaction& transaction_;
+};
+
 Transaction::Transaction(TransactionManager& manager) : manager_(manager) {}
 
 Transaction::~Transaction() {
   if (is_active() && !prepared_) (void)Rollback();
   // A prepared one stays on disk; this process forgets it.
-  if (prepared_) writes_.reset();
+  if (prepared_) {
+    LongChange change(*this);
+    writes_.reset();
+    writes_open_ = false;
+  }
   End();
   manager_.Unregister(*this);
 }
@@ -102,29 +131,82 @@ void Transaction::OpenWrites() {
   writes_open_ = true;
 }
 
+// Statements write the same few indexes over and over.
+void Transaction::NoteWritten(IndexId index) {
+  const auto at = std::lower_bound(written_.begin(), written_.end(), index);
+  if (at != written_.end() && *at == index) return;
+  written_.insert(at, index);
+  written_bits_.fetch_or(BitOf(index), std::memory_order_seq_cst);
+}
+
 Status Transaction::AfterChange(store::Family family, ByteView key, Status status) {
   write_count_.store(write_count() + 1, std::memory_order_relaxed);
-  if (family == store::Family::kData) {
-    const IndexId index = IndexOf(key);
-    // Statements write the same few indexes over and over.
-    const auto at = std::lower_bound(written_.begin(), written_.end(), index);
-    if (at == written_.end() || *at != index) written_.insert(at, index);
-  }
+  if (family == store::Family::kData) NoteWritten(IndexOf(key));
   return status;
+}
+
+Status Transaction::Insert(ByteView key, ByteView value, const LockOptions& options) {
+  BeforeChange();
+  const IndexId index = IndexOf(key);
+  for (;;) {
+    uint64_t holder_id;
+    {
+      // One hold for the question and the change: see RangeLocks.
+      BatchLatch::Hold hold(latch_);
+      NoteWritten(index);
+      holder_id = manager_.ranges_.MayHold(index) ? manager_.ranges_.FindHolder(*this, index, key) : 0;
+      if (holder_id == 0) {
+        write_count_.store(write_count() + 1, std::memory_order_relaxed);
+        return writes_->Put(store::Family::kData, key, value);
+      }
+    }
+    CAIRN_RETURN_IF_ERROR(WaitForEndOf(holder_id, options));
+  }
+}
+
+// Who holds ranges also holds a lock on its own number, so that waiting for it is an ordinary wait.
+Status Transaction::WaitForEndOf(uint64_t owner_id, const LockOptions& options) {
+  LockOptions shared = options;
+  shared.mode = LockMode::kShared;
+  LockResult got;
+  CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, NumberKey(owner_id).view(), shared, &got));
+  manager_.locks_.Unlock(*this, got.handle);
+  return Status::Ok();
+}
+
+RangeLocks& Transaction::ranges() const { return manager_.ranges_; }
+
+Status Transaction::BeginRange(IndexId index, WalkedRange* walk) {
+  if (range_holdings_.empty()) {
+    // Nobody else locks this number before the range is there to be found.
+    CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, NumberKey(id()).view(), LockOptions{}, nullptr));
+  }
+  manager_.ranges_.Begin(*this, index, &range_holdings_, walk);
+  return Status::Ok();
+}
+
+void Transaction::EndRange(WalkedRange* walk) { manager_.ranges_.End(walk); }
+
+Status Transaction::FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, bool* found,
+                                PendingEntry* entry) {
+  return manager_.FindPending(*this, index, lower, upper, forward, found, entry);
 }
 
 Status Transaction::Put(store::Family family, ByteView key, ByteView value) {
   BeforeChange();
+  BatchLatch::Hold hold(latch_);
   return AfterChange(family, key, writes_->Put(family, key, value));
 }
 
 Status Transaction::Delete(store::Family family, ByteView key) {
   BeforeChange();
+  BatchLatch::Hold hold(latch_);
   return AfterChange(family, key, writes_->Delete(family, key));
 }
 
 Status Transaction::SingleDelete(store::Family family, ByteView key) {
   BeforeChange();
+  BatchLatch::Hold hold(latch_);
   return AfterChange(family, key, writes_->SingleDelete(family, key));
 }
 
@@ -149,6 +231,18 @@ bool Transaction::HasWritten(IndexId index) const {
 
 bool Transaction::HasWrites() const { return writes_open_ && writes_->HasWrites(); }
 
+Status Transaction::EmptyWrites() {
+  LongChange change(*this);
+  Status status = writes_->Rollback();
+  writes_open_ = false;
+  return status;
+}
+
+Status Transaction::UndoWrites() {
+  LongChange change(*this);
+  return writes_->RollbackToSavepoint();
+}
+
 uint64_t Transaction::write_bytes() const { return writes_open_ ? writes_->size_bytes() : 0; }
 
 Status Transaction::Get(store::Family family, ByteView key, View view, store::PinnedValue* value) {
@@ -169,7 +263,7 @@ Status Transaction::OpenCursor(const store::CursorOptions& options, View view, s
 }
 
 bool Transaction::IsViewBehind() const {
-  return isolation_ == Isolation::kRepeatableRead && view_.taken() &&
+  return isolation() != Isolation::kReadCommitted && view_.taken() &&
          view_.sequence() != manager_.store_.LatestSequence();
 }
 
@@ -183,9 +277,10 @@ Status Transaction::MergeTableCounters() {
   ByteBuffer key;
   for (const TableChange& change : tables_) {
     if (change.counters.IsZero()) continue;
-    if (!writes_open_) OpenWrites();  // all else was rolled back
     key.Clear();
     manager_.hooks_.counter_key(change.table, &key);
+    BatchLatch::Hold hold(latch_);
+    if (!writes_open_) OpenWrites();  // all else was rolled back
     CAIRN_RETURN_IF_ERROR(writes_->MergeCounters(key.view(), change.counters));
   }
   return Status::Ok();
@@ -194,7 +289,10 @@ Status Transaction::MergeTableCounters() {
 Status Transaction::Prepare(ByteView name, store::Durability durability) {
   assert(is_active() && !prepared_);
   CAIRN_RETURN_IF_ERROR(MergeTableCounters());
-  if (HasWrites()) CAIRN_RETURN_IF_ERROR(writes_->Prepare(name, durability));
+  if (HasWrites()) {
+    LongChange change(*this);
+    CAIRN_RETURN_IF_ERROR(writes_->Prepare(name, durability));
+  }
   name_ = name;
   prepared_ = true;
   listed_prepared_.store(true, std::memory_order_relaxed);
@@ -205,13 +303,17 @@ Status Transaction::Commit(store::Durability durability) {
   Status status;
   if (!prepared_) CAIRN_RETURN_IF_ERROR(MergeTableCounters());
   if (HasWrites()) {
-    status = writes_->Commit(durability);
-    if (!status.ok() && !writes_->is_finished()) return status;
+    {
+      LongChange change(*this);
+      status = writes_->Commit(durability);
+      if (!status.ok() && !writes_->is_finished()) return status;
+      writes_open_ = false;
+    }
     if (status.ok() && manager_.hooks_.on_commit) {
       for (const TableChange& change : tables_) manager_.hooks_.on_commit(change.table, change.counters);
     }
   } else if (writes_open_) {
-    (void)writes_->Rollback();
+    (void)EmptyWrites();
   }
   End();
   return status;
@@ -220,15 +322,19 @@ Status Transaction::Commit(store::Durability durability) {
 Status Transaction::Rollback() {
   Status status;
   if (writes_open_) {
+    LongChange change(*this);
     status = writes_->Rollback();
     if (!status.ok()) writes_.reset();
+    writes_open_ = false;
   }
   End();
   return status;
 }
 
 void Transaction::End() {
-  writes_open_ = false;
+  assert(!writes_open_);
+  // Ranges first: who waits for this transaction because of one finds it gone when it wakes.
+  manager_.ranges_.ReleaseAll(&range_holdings_);
   manager_.locks_.ReleaseAll(*this);
   DropView();
   prepared_ = false;
@@ -238,6 +344,7 @@ void Transaction::End() {
   last_savepoint_ = 0;
   ClearForReuse(&savepoints_);
   ClearForReuse(&written_);
+  written_bits_.store(0, std::memory_order_relaxed);
   ClearForReuse(&tables_);
   write_count_.store(0, std::memory_order_relaxed);
   listed_bytes_.store(0, std::memory_order_relaxed);

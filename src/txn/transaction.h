@@ -16,6 +16,9 @@
 #include "store/table_counters.h"
 #include "store/types.h"
 #include "store/write_transaction.h"
+#include "txn/batch_latch.h"
+#include "txn/range_locks.h"
+#include "txn/range_walk.h"
 #include "txn/row_locks.h"
 
 namespace cairn::txn {
@@ -25,6 +28,7 @@ class TransactionManager;
 enum class Isolation : uint8_t {
   kReadCommitted,   // each statement sees what was committed when it began to read
   kRepeatableRead,  // all consistent reads see what was committed at the first of them
+  kSerializable,    // the same; whoever uses it makes all reads locking ones
 };
 
 // Which versions a read sees. Both see the transaction's own changes.
@@ -50,7 +54,7 @@ using SavepointId = uint64_t;
 //   when they must see it.
 // * Views of cursors: see store::Cursor. All cursors must be closed before Commit, Rollback,
 //   RollbackStatement and RollbackToSavepoint; READ COMMITTED ones also at EndStatement.
-// * Row locks are kept until Commit or Rollback, also when a savepoint is rolled back.
+// * Row and range locks are kept until Commit or Rollback, also when a savepoint is rolled back.
 //
 // Thread rule: one thread at a time; of LockOwner what it says there.
 class Transaction final : public LockOwner {
@@ -81,6 +85,19 @@ class Transaction final : public LockOwner {
   // Locks a key of the data family (index id first). RowLocks::Lock tells the rest.
   Status Lock(ByteView key, const LockOptions& options, LockResult* result);
   void Unlock(LockRequest* handle);
+
+  // Puts a key of the data family where there may have been none: first waits for those who hold a
+  // range around it. Errors of a wait: RowLocks::Lock.
+  Status Insert(ByteView key, ByteView value, const LockOptions& options);
+
+  // Range locks, by RangeWalk only.
+  Status BeginRange(IndexId index, WalkedRange* walk);
+  void EndRange(WalkedRange* walk);
+  RangeLocks& ranges() const;
+
+  // The first entry in [lower, upper) of an index, or the last when not `forward`, that another active
+  // transaction has put and not committed. Waits for commits that are being written. kInterrupted.
+  Status FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, bool* found, PendingEntry* entry);
 
   // Changes. The caller holds the exclusive locks it needs. Contract of SingleDelete:
   // store::WriteTransaction.
@@ -152,6 +169,13 @@ class Transaction final : public LockOwner {
   // Makes `writes_` ready for a change and sets the savepoints that wait for one.
   void BeforeChange();
   void OpenWrites();
+  void NoteWritten(IndexId index);
+  static uint64_t BitOf(IndexId index) { return uint64_t{1} << (index.value % 64); }
+  Status WaitForEndOf(uint64_t owner_id, const LockOptions& options);
+  // Around what changes the batch and takes long; see BatchLatch.
+  class LongChange;
+  Status EmptyWrites();  // undoes all changes
+  Status UndoWrites();   // undoes what came after the newest savepoint set in the batch
   Status AfterChange(store::Family family, ByteView key, Status status);
   const store::Snapshot* SnapshotOf(View view) { return view == View::kConsistent ? ReadView() : nullptr; }
   Status CheckUnchangedSinceView(ByteView key);
@@ -163,8 +187,16 @@ class Transaction final : public LockOwner {
   void End();
 
   TransactionManager& manager_;
+  // Others look at these, holding latch_; this transaction changes them, holding it, but for written_ while
+  // writes_open_ is false: then others leave it alone.
+  BatchLatch latch_;
   std::unique_ptr<store::WriteTransaction> writes_;  // created at the first change, then reused
   bool writes_open_ = false;                         // it has changes of the active transaction
+  std::vector<IndexId> written_;                     // sorted
+  // A bit for each index in written_, which others may read without the latch. It is set before the
+  // first insertion into the index looks for range locks, in sequentially consistent order.
+  std::atomic<uint64_t> written_bits_{0};
+  RangeLocks::Holdings range_holdings_;
   store::Snapshot view_;
   std::atomic<Isolation> isolation_{Isolation::kRepeatableRead};
   bool strict_snapshot_ = false;
@@ -174,7 +206,6 @@ class Transaction final : public LockOwner {
   SavepointId statement_ = 0;
   SavepointId last_savepoint_ = 0;
   std::vector<Savepoint> savepoints_;
-  std::vector<IndexId> written_;  // sorted
   std::vector<TableChange> tables_;
 
   // Read by TransactionManager::List from other threads.

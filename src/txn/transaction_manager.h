@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include "base/status.h"
 #include "store/store.h"
 #include "txn/point_locks.h"
+#include "txn/range_locks.h"
 #include "txn/transaction.h"
 
 namespace cairn::txn {
@@ -84,6 +86,7 @@ class TransactionManager {
   store::Store& store() { return store_; }
   RowLocks& locks() { return locks_; }
   const RowLocks& locks() const { return locks_; }
+  const RangeLocks& ranges() const { return ranges_; }
 
  private:
   friend class Transaction;
@@ -92,11 +95,23 @@ class TransactionManager {
   Status LockRecovered(Transaction& transaction);
   Status CountRecovered(Transaction& transaction);
   void Unregister(Transaction& transaction);
+  // See Transaction.
+  Status FindPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper, bool forward,
+                     bool* found, PendingEntry* entry);
+  // One look at all transactions; mutex_ is held. False: one is in the middle of a long change.
+  bool LookForPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper, bool forward,
+                      bool* found, PendingEntry* entry);
+  void TellLongChangeEnded();
 
   store::Store& store_;
   PointLocks locks_;
+  RangeLocks ranges_;
   const TransactionHooks hooks_;
   std::atomic<uint64_t> next_id_{1};
+
+  // Of those who met a transaction in the middle of a long change; its end tells them.
+  std::atomic<uint32_t> long_change_waiters_{0};
+  std::condition_variable long_change_ended_;  // with mutex_
 
   mutable std::mutex mutex_;
   Transaction* transactions_ = nullptr;                                // guarded by mutex_

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Ranges of keys that transactions hold against insertions by others.
+#include "txn/range_locks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn::txn {
+namespace {
+
+bool Has(const std::string& lower, const std::string& upper, ByteView key) { return key >= lower && key < upper; }
+
+bool IsLocked(const RangeHolding& holding, ByteView key) {
+  for (const WalkedRange* walk = holding.walks; walk != nullptr; walk = walk->next) {
+    if (Has(walk->locked_lower, walk->locked_upper, key)) return true;
+  }
+  const auto after = holding.locked.upper_bound(key);
+  return after != holding.locked.begin() && key < std::prev(after)->second;
+}
+
+}  // namespace
+
+uint64_t RangeLocks::FindHolder(const LockOwner& owner, IndexId index, ByteView key) {
+  Shard& shard = ShardOf(index);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.holdings.find(index.value);
+  if (found == shard.holdings.end()) return 0;
+  for (const RangeHolding* holding : found->second) {
+    if (holding->owner != &owner && IsLocked(*holding, key)) return holding->owner->id();
+  }
+  for (const RangeHolding* holding : found->second) {
+    if (holding->owner == &owner) continue;
+    for (WalkedRange* walk = holding->walks; walk != nullptr; walk = walk->next) {
+      if (Has(walk->lower, walk->upper, key)) ++walk->arrival_count;
+    }
+  }
+  return 0;
+}
+
+void RangeLocks::Begin(LockOwner& owner, IndexId index, Holdings* holdings, WalkedRange* walk) {
+  const auto known = std::find_if(holdings->begin(), holdings->end(),
+                                  [index](const auto& holding) { return holding->index == index; });
+  RangeHolding* holding = known == holdings->end() ? nullptr : known->get();
+  Shard& shard = ShardOf(index);
+  std::lock_guard lock(shard.mutex);
+  if (holding == nullptr) {
+    holding = holdings->emplace_back(std::make_unique<RangeHolding>()).get();
+    holding->owner = &owner;
+    holding->index = index;
+    shard.holdings[index.value].push_back(holding);
+    SlotOf(index).fetch_add(1, std::memory_order_seq_cst);
+  }
+  walk->holding = holding;
+  walk->arrival_count = 0;
+  walk->next = holding->walks;
+  holding->walks = walk;
+}
+
+uint64_t RangeLocks::ExtendTo(WalkedRange* walk, ByteView lower, ByteView upper) {
+  std::lock_guard lock(ShardOf(walk->holding->index).mutex);
+  if (upper > walk->locked_upper) walk->locked_upper = upper;
+  if (lower < walk->locked_lower) walk->locked_lower = lower;
+  return walk->arrival_count;
+}
+
+uint64_t RangeLocks::ArrivalCount(const WalkedRange& walk) const {
+  std::lock_guard lock(ShardOf(walk.holding->index).mutex);
+  return walk.arrival_count;
+}
+
+void RangeLocks::End(WalkedRange* walk) {
+  RangeHolding* holding = walk->holding;
+  if (holding == nullptr) return;
+  std::lock_guard lock(ShardOf(holding->index).mutex);
+  WalkedRange** link = &holding->walks;
+  while (*link != walk) link = &(*link)->next;
+  *link = walk->next;
+  walk->holding = nullptr;
+  Keep(holding, std::move(walk->locked_lower), std::move(walk->locked_upper));
+}
+
+// Adds a range to those of ended scans and joins it with the ones it meets.
+void RangeLocks::Keep(RangeHolding* holding, std::string lower, std::string upper) {
+  if (lower >= upper) return;
+  auto& locked = holding->locked;
+  auto at = locked.upper_bound(lower);
+  if (at != locked.begin() && std::prev(at)->second >= lower) --at;
+  while (at != locked.end() && at->first <= upper) {
+    lower = std::min(lower, at->first);
+    upper = std::max(upper, at->second);
+    at = locked.erase(at);
+  }
+  locked.emplace_hint(at, std::move(lower), std::move(upper));
+  if (locked.size() <= kRangeCountMax) return;
+  for (auto one = locked.begin(); one != locked.end() && std::next(one) != locked.end(); ++one) {
+    const auto other = std::next(one);
+    one->second = std::move(other->second);
+    locked.erase(other);
+  }
+}
+
+void RangeLocks::ReleaseAll(Holdings* holdings) {
+  for (const auto& holding : *holdings) {
+    Shard& shard = ShardOf(holding->index);
+    std::lock_guard lock(shard.mutex);
+    for (WalkedRange* walk = holding->walks; walk != nullptr; walk = walk->next) walk->holding = nullptr;
+    const auto found = shard.holdings.find(holding->index.value);
+    std::erase(found->second, holding.get());
+    if (found->second.empty()) shard.holdings.erase(found);
+    SlotOf(holding->index).fetch_sub(1, std::memory_order_seq_cst);
+  }
+  holdings->clear();
+}
+
+size_t RangeLocks::RangeCount(IndexId index) const {
+  const Shard& shard = ShardOf(index);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.holdings.find(index.value);
+  if (found == shard.holdings.end()) return 0;
+  size_t count = 0;
+  for (const RangeHolding* holding : found->second) {
+    count += holding->locked.size();
+    for (const WalkedRange* walk = holding->walks; walk != nullptr; walk = walk->next) {
+      count += walk->locked_lower < walk->locked_upper;
+    }
+  }
+  return count;
+}
+
+}  // namespace cairn::txn

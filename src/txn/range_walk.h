@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The range lock of one scan: grows with it, and tells when its cursor is no longer to be trusted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "txn/range_locks.h"
+
+namespace cairn::txn {
+
+class Transaction;
+
+// An uncommitted entry of another transaction.
+struct PendingEntry {
+  std::string key;
+  std::string value;
+  // Only a place up to which there is nothing but removals: nobody to wait for, but look again from here.
+  bool is_removal = false;
+};
+
+// Usage:
+//
+//   Begin; Look; open a cursor; for each entry it shows, and at its end:
+//     Extend or ExtendToEnd. If that is false: wait for the row of blocker(), if there is one; Look;
+//     open a new cursor behind settled(); go on.
+//   End.
+//
+// What Extend accepted is complete: the cursor shows all that is there, and nobody inserts there until
+// the transaction ends.
+//
+// Thread rule: the transaction's thread. Must be ended before the transaction is; what it locked stays
+// locked until then.
+class RangeWalk {
+ public:
+  RangeWalk() = default;
+  RangeWalk(const RangeWalk&) = delete;
+  RangeWalk& operator=(const RangeWalk&) = delete;
+  ~RangeWalk() { End(); }
+
+  // Nothing is locked yet; the walk may go through [lower, upper), from its lower end if `forward`.
+  // Without `heeds_pending` uncommitted entries of others are passed over (SKIP LOCKED).
+  Status Begin(Transaction* transaction, IndexId index, ByteView lower, ByteView upper, bool forward,
+               bool heeds_pending);
+  bool is_active() const { return walk_.holding != nullptr; }
+  bool is_forward() const { return forward_; }
+  void End();
+
+  // Looks for what others have put and not committed in front of the walk.
+  Status Look();
+
+  // Locks up to and including `key`, or to the end of the bounds. True: a cursor opened since the last
+  // Look() shows all there is from settled() to there; then settled() is moved there.
+  [[nodiscard]] bool Extend(ByteView key);
+  [[nodiscard]] bool ExtendToEnd();
+
+  // After a refused Extend: the entry whose row's lock must be waited for first, or null.
+  const PendingEntry* blocker() const;
+
+  // Where complete knowledge ends: entries at or above it (forward), or below it, come next.
+  ByteView settled() const { return settled_; }
+
+ private:
+  bool GrowTo(ByteView end);
+  bool IsPendingBefore(ByteView end) const;
+
+  Transaction* transaction_ = nullptr;
+  WalkedRange walk_;
+  bool forward_ = true;
+  bool heeds_pending_ = true;
+  std::string settled_;
+  std::string look_from_;   // where Look() begins; settled_, or further when it stopped at removals
+  std::string end_;         // where the last Extend wanted to get: like settled_
+  std::string frozen_;      // what was locked at the last Look(): nothing came there since
+  uint64_t looked_arrival_count_ = 0;
+  bool has_pending_ = false;
+  PendingEntry pending_;    // the first in the walk's way, as of the last Look()
+};
+
+}  // namespace cairn::txn
