@@ -13,7 +13,6 @@ from .tree import OWN_TESTS, assemble
 
 SUITES = "engines/funcs,engines/iuds"
 KNOWN = OWN_TESTS / "engines-known-failures.txt"
-SKIPPED = OWN_TESTS / "engines-skipped.def"
 
 
 def known_failures(path: Path = KNOWN) -> dict[str, str]:
@@ -45,10 +44,9 @@ def compare(
         on_result(result)
 
     tree = assemble(work / "tree-engines", prefix, plugin, recording=plugin is None)
-    server, skip = ["--innodb", "--default-storage-engine=innodb"], ()
+    server = ["--innodb", "--default-storage-engine=innodb"]
     if plugin:
-        skip = (f"--skip-test-list={SKIPPED}",)
         server = [f"--plugin-load-add={plugin.name}", "--default-storage-engine=cairn"]
-    options = run.Options(vardir=work / "var-engines", server=server, mtr=skip, environment=environment or {})
+    options = run.Options(vardir=work / "var-engines", server=server, environment=environment or {})
     run.run(tree, tests or (f"--suite={SUITES}",), options, work / "engines.log", sort_out)
     return sorted_out
