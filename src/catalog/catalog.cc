@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/index_bounds.h"
+#include "catalog/catalog_batch.h"
 #include "catalog/column_history.h"
 #include "catalog/dictionary_keys.h"
 
@@ -28,12 +29,6 @@ std::string BigEndian64(uint64_t value) {
 
 void PutName(const std::string& name, TableId id, Batch* batch) {
   batch->Put(Family::kDictionary, NameKey(name), BigEndian64(id.value));
-}
-
-void PutDefinition(const TableDef& def, Batch* batch) {
-  ByteBuffer bytes;
-  EncodeTableDef(def, &bytes);
-  batch->Put(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id), bytes.view());
 }
 
 void PutCounters(TableId id, const store::TableCounters& counters, Batch* batch) {
@@ -196,7 +191,16 @@ Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<
     if (recovered != recovered_row_ids_.end()) next_row_id = std::max(next_row_id, recovered->second + 1);
   }
   const std::string name = def.name;
-  *table = std::make_shared<Table>(std::move(def), counters, next_row_id, visible_since);
+  std::vector<uint64_t> index_visible_since;
+  for (const IndexDef& index : def.indexes) {
+    // An index may be younger than its table.
+    uint64_t& known = visible_since_[index.id];
+    known = std::max(known, visible_since);
+    index_visible_since.push_back(known);
+  }
+  // Rows that were copied into the table came into its primary index.
+  visible_since = index_visible_since.front();
+  *table = std::make_shared<Table>(std::move(def), counters, next_row_id, visible_since, std::move(index_visible_since));
   Publish(name, *table);
   return Status::Ok();
 }
@@ -378,9 +382,11 @@ Status Catalog::TableNames(const std::string& prefix, std::vector<std::string>* 
 }
 
 Status Catalog::DroppedIndexes(std::vector<IndexId>* indexes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
   return ForEachRecord(store_, RecordKind::kDroppedIndex, {}, [&](ByteView key, ByteView) {
     if (key.size() != 4) return Status::Corruption("a dropped index in the dictionary is malformed");
-    indexes->push_back(IndexId(LoadBe32(key.data())));
+    const IndexId index(LoadBe32(key.data()));
+    if (!building_.contains(index)) indexes->push_back(index);
     return Status::Ok();
   });
 }

@@ -8,6 +8,8 @@
 #include <shared_mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -49,6 +51,28 @@ class Catalog {
   // kInvalidArgument when one is no successor. Read views of any age may go on reading the tables.
   Status Redefine(std::vector<TableDef> defs);
 
+  // A table and what it is to become.
+  struct Replacement {
+    std::string name;
+    TableDef def;  // its indexes have the ids they have or were built with
+  };
+
+  // Replaces names and indexes of definitions, all at once: indexes that were built come in, those that are missing
+  // in the new definitions are dropped. Columns (but for their names) and primary indexes stay as they are, else
+  // kInvalidArgument.
+  Status ReplaceIndexes(const std::vector<Replacement>& replacements);
+
+  // Hands out ids for indexes that are to be built. Until ReplaceIndexes names them they count as dropped,
+  // so that a crash leaves nothing of them; while this process builds them nobody removes their entries.
+  Status TakeIdsForBuild(size_t count, std::vector<IndexId>* ids);
+
+  // Nobody builds these any more. Those that no definition names are reclaimed once all transactions with
+  // ids below `transaction_fence` have ended: until then somebody may still write to them.
+  void EndBuild(const std::vector<IndexId>& ids, uint64_t transaction_fence);
+
+  // Told before space is reclaimed: no transaction with a lower id is active.
+  void ReleaseEndedBuilds(uint64_t oldest_transaction);
+
   // Sets the stored and the live AUTO_INCREMENT counter, also downwards.
   Status SetAutoIncrementNext(Table& table, uint64_t next);
 
@@ -59,7 +83,8 @@ class Catalog {
   // All table names that start with `prefix` ("database/" or empty), sorted.
   Status TableNames(const std::string& prefix, std::vector<std::string>* names);
 
-  // Indexes of dropped and truncated tables whose entries still take space, and the end of that.
+  // Indexes of dropped and truncated tables whose entries still take space, without those that are being
+  // built, and the end of that.
   Status DroppedIndexes(std::vector<IndexId>* indexes);
   Status ForgetDropped(IndexId index);
 
@@ -98,6 +123,9 @@ class Catalog {
   uint64_t next_table_id_ = 1;
   uint32_t next_index_id_ = 1;
   std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
+  std::unordered_set<IndexId> building_;
+  std::vector<std::pair<uint64_t, std::vector<IndexId>>> ended_builds_;  // with their fences
+  std::unordered_map<IndexId, uint64_t> visible_since_;  // of indexes younger than this process
   std::unordered_map<IndexId, uint64_t> recovered_row_ids_;  // the greatest of prepared transactions
   std::unordered_map<TableId, uint64_t> recovered_auto_increment_next_;  // likewise
 

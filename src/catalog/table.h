@@ -2,11 +2,13 @@
 // A table that exists: its definition and the numbers that change while it is used.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "catalog/index_build.h"
 #include "catalog/table_def.h"
 #include "store/table_counters.h"
 
@@ -33,9 +35,12 @@ struct FileDensity {
 class Table {
  public:
   // `visible_since`: the store's sequence number before which the table did not exist as it is.
-  Table(TableDef def, const store::TableCounters& counters, uint64_t next_row_id, uint64_t visible_since)
+  // `index_visible_since`: the same for its indexes, in the order of TableDef::indexes; empty for all 0.
+  Table(TableDef def, const store::TableCounters& counters, uint64_t next_row_id, uint64_t visible_since,
+        std::vector<uint64_t> index_visible_since = {})
       : def_(std::move(def)),
         visible_since_(visible_since),
+        index_visible_since_(std::move(index_visible_since)),
         row_count_(counters.row_count),
         auto_increment_next_(counters.auto_increment_next),
         next_row_id_(next_row_id),
@@ -46,6 +51,23 @@ class Table {
   // Read views older than this sequence number must not read the table: they would miss rows that
   // came into it by copying. 0 when no such view can exist.
   uint64_t visible_since() const { return visible_since_; }
+
+  // The same for one index, which may be younger than its table: what was deleted or changed before it was
+  // built is not in it.
+  uint64_t visible_since(size_t index) const {
+    return index < index_visible_since_.size() ? std::max(visible_since_, index_visible_since_[index]) : visible_since_;
+  }
+
+  // The indexes that are being built; null when there are none. Set and unset by who builds them, while no
+  // statement uses the table (unset also when the build is given up, at any time).
+  std::shared_ptr<const TableBuild> build() const {
+    return has_build_.load(std::memory_order_acquire) ? build_.load() : nullptr;
+  }
+  void SetBuild(std::shared_ptr<const TableBuild> build) {
+    const bool has = build != nullptr;
+    build_.store(std::move(build));
+    has_build_.store(has, std::memory_order_release);
+  }
 
   // Committed rows. Never negative.
   uint64_t row_count() const {
@@ -99,11 +121,14 @@ class Table {
  private:
   const TableDef def_;
   const uint64_t visible_since_;
+  const std::vector<uint64_t> index_visible_since_;
   std::atomic<int64_t> row_count_;
   std::atomic<uint64_t> auto_increment_next_;
   std::atomic<uint64_t> next_row_id_;
   std::atomic<std::shared_ptr<const Statistics>> statistics_;
   const std::unique_ptr<FileDensity[]> densities_;
+  std::atomic<bool> has_build_{false};
+  std::atomic<std::shared_ptr<const TableBuild>> build_;
 };
 
 }  // namespace cairn::catalog

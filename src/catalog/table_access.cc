@@ -98,6 +98,14 @@ Status TableAccess::Make(std::shared_ptr<Table> table, codec::RecordLayout layou
   return Status::Ok();
 }
 
+codec::IndexCodec TableAccess::CodecOf(const IndexDef& index) const {
+  return codec::IndexCodec::Secondary(layout_, index.id, PartsOf(index), index.kind == IndexKind::kUnique, primary());
+}
+
+bool TableAccess::WouldRemoveSingly(const IndexDef& index) const {
+  return index.kind == IndexKind::kSecondary && ValueAlwaysEmpty(def(), index, layout_);
+}
+
 TableAccess::TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layout,
                          std::vector<codec::IndexCodec> indexes)
     : table_(std::move(table)),

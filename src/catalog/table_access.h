@@ -39,6 +39,11 @@ class TableAccess {
   // single delete: not unique, and its value always empty.
   bool RemovesSingly(size_t index) const { return removes_singly_[index]; }
 
+  // The codec of another index of this table, made of the same columns, and whether its entries may be removed
+  // singly.
+  codec::IndexCodec CodecOf(const IndexDef& index) const;
+  bool WouldRemoveSingly(const IndexDef& index) const;
+
   // Columns that take part in the index (its own parts), for finding indexes an update touches.
   const codec::ColumnSet& columns_of(size_t index) const { return columns_of_[index]; }
 

@@ -2,6 +2,8 @@
 // A row's changes: first every claim that may fail, then the writes.
 #include "dml/row_writer.h"
 
+#include "dml/index_delta.h"
+
 namespace cairn::dml {
 
 using catalog::IndexKind;
@@ -22,6 +24,7 @@ void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* 
   lock_options_ = lock_options;
   lock_options_.mode = txn::LockMode::kExclusive;
   row_value_.ShrinkAbove(kKeptBufferBytes);
+  build_ = table->table().build();
 }
 
 void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
@@ -94,6 +97,7 @@ Status RowWriter::Insert(const RowRef& row) {
     table_->indexes()[index].EncodeEntry(row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
     CAIRN_RETURN_IF_ERROR(InsertEntry(new_entry_));
   }
+  CAIRN_RETURN_IF_ERROR(NoteInBuilds(row, new_primary_.view(), true));
   transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
   return Status::Ok();
 }
@@ -179,7 +183,7 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
       CAIRN_RETURN_IF_ERROR(UpdateEntry(index, old_row, new_row));
     }
   }
-  return Status::Ok();
+  return NoteChangeInBuilds(old_row, new_row, touched);
 }
 
 Status RowWriter::Delete(const RowRef& row) {
@@ -191,7 +195,47 @@ Status RowWriter::Delete(const RowRef& row) {
     table_->indexes()[index].EncodeEntry(row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
     CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
   }
+  CAIRN_RETURN_IF_ERROR(NoteInBuilds(row, old_primary_.view(), false));
   transaction_->AddTableCounters(table_->def().id, {.row_count = -1, .auto_increment_next = 0});
+  return Status::Ok();
+}
+
+// The builder locks a delta while it applies and removes it, for a moment and never waiting for anybody.
+Status RowWriter::NoteDelta(const catalog::IndexBuild& build, bool present, const Entry& entry, ByteView primary_key) {
+  delta_.key.Clear();
+  delta_.value.Clear();
+  EncodeDelta(build, present, entry.key.view(), entry.value.view(), primary_key, &delta_.key, &delta_.value);
+  CAIRN_RETURN_IF_ERROR(
+      transaction_->Lock(delta_.key.view(), {.mode = txn::LockMode::kExclusive, .wait = txn::LockWait::kWait}, nullptr));
+  return transaction_->Put(Family::kData, delta_.key.view(), delta_.value.view());
+}
+
+Status RowWriter::NoteInBuilds(const RowRef& row, ByteView primary_key, bool present) {
+  if (build_ == nullptr) return Status::Ok();
+  for (const catalog::IndexBuild& build : build_->indexes) {
+    new_entry_.key.Clear();
+    new_entry_.value.Clear();
+    build.codec.EncodeEntry(row.record, primary_key, &new_entry_.key, &new_entry_.value);
+    CAIRN_RETURN_IF_ERROR(NoteDelta(build, present, new_entry_, primary_key));
+  }
+  return Status::Ok();
+}
+
+Status RowWriter::NoteChangeInBuilds(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
+  if (build_ == nullptr) return Status::Ok();
+  for (const catalog::IndexBuild& build : build_->indexes) {
+    if (!primary_changed_ && !build.columns.Intersects(touched) && !table_->columns_of(0).Intersects(touched)) continue;
+    old_entry_.key.Clear();
+    old_entry_.value.Clear();
+    new_entry_.key.Clear();
+    new_entry_.value.Clear();
+    build.codec.EncodeEntry(old_row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
+    build.codec.EncodeEntry(new_row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
+    const bool same_entry = old_entry_.key.view() == new_entry_.key.view() && !primary_changed_;
+    if (same_entry && old_entry_.value.view() == new_entry_.value.view()) continue;
+    if (!same_entry) CAIRN_RETURN_IF_ERROR(NoteDelta(build, false, old_entry_, old_primary_.view()));
+    CAIRN_RETURN_IF_ERROR(NoteDelta(build, true, new_entry_, new_primary_.view()));
+  }
   return Status::Ok();
 }
 

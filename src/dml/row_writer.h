@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "catalog/index_build.h"
 #include "catalog/table_access.h"
 #include "codec/column_set.h"
 #include "store/types.h"
@@ -26,6 +28,9 @@ struct RowRef {
 //
 // Locks: exclusive ones on the primary key and on every unique entry that is written. What is inserted
 // into a range that another transaction has locked waits for its end.
+//
+// While indexes of the table are being built (Table::build()), each change of their entries is noted as
+// a delta in the same transaction, under an exclusive lock on the delta's key.
 //
 // Thread rule: one thread at a time. Records must be complete (all stored columns and all columns
 // of indexes valid).
@@ -47,7 +52,10 @@ class RowWriter {
   Status Delete(const RowRef& row);
 
   // Gives back pinned memory; at the end of a statement, and before the store is closed.
-  void Reset() { found_.Reset(); }
+  void Reset() {
+    found_.Reset();
+    build_.reset();
+  }
 
   size_t duplicate_index() const { return duplicate_index_; }
   ByteView duplicate_primary_key() const { return duplicate_primary_key_.view(); }
@@ -68,10 +76,14 @@ class RowWriter {
   Status CompareWithView(const RowRef& old_row);
   Status ClaimChangedUniques(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   bool MayRespellPrimary(const codec::ColumnSet& touched) const;
+  Status NoteDelta(const catalog::IndexBuild& build, bool present, const Entry& entry, ByteView primary_key);
+  Status NoteInBuilds(const RowRef& row, ByteView primary_key, bool present);
+  Status NoteChangeInBuilds(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   bool Affected(size_t index, const codec::ColumnSet& touched) const;
 
   txn::Transaction* transaction_ = nullptr;
   const catalog::TableAccess* table_ = nullptr;
+  std::shared_ptr<const catalog::TableBuild> build_;  // null unless indexes are being built
   txn::LockOptions lock_options_;
 
   ByteBuffer old_primary_;
@@ -79,6 +91,7 @@ class RowWriter {
   ByteBuffer row_value_;
   Entry old_entry_;
   Entry new_entry_;
+  Entry delta_;
   bool primary_changed_ = false;
   bool newer_than_view_ = false;  // the row changed after the transaction's read view was taken
   store::PinnedValue found_;

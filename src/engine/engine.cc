@@ -2,6 +2,7 @@
 // Start, stop and background work of the engine.
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -13,6 +14,9 @@ namespace cairn::engine {
 namespace {
 
 using std::chrono::seconds;
+
+constexpr uint64_t kSortBytesMin = uint64_t{4} << 20;
+constexpr uint64_t kSortBytesMax = uint64_t{256} << 20;
 
 constexpr char kSyncTask[] = "make the log durable";
 constexpr char kReclaimTask[] = "reclaim dropped indexes";
@@ -46,6 +50,7 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   store_options.expert_family_options = options.expert_family_options;
   store_options.log = options.log;
   store_options.on_wal_failure = [log = options.log](const Status& status) { FailStop(log, status); };
+  started->sort_memory_bytes_ = std::clamp(store_options.memory_bytes / 8, kSortBytesMin, kSortBytesMax);
   CAIRN_RETURN_IF_ERROR(store::Store::Open(store_options, &started->store_));
   CAIRN_RETURN_IF_ERROR(catalog::Catalog::Open(started->store_.get(), &started->catalog_));
 
@@ -95,6 +100,7 @@ void Engine::StartBackgroundWork(LogSink* log) {
 
 // Removes the entries of dropped indexes. Forgetting comes last, so a crash repeats the removal.
 Status Engine::ReclaimDropped() {
+  catalog_->ReleaseEndedBuilds(transactions_->oldest_transaction_id());
   std::vector<IndexId> dropped;
   CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
   for (const IndexId index : dropped) {

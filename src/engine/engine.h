@@ -34,6 +34,9 @@ class Engine {
   catalog::Catalog& catalog() { return *catalog_; }
   txn::TransactionManager& transactions() { return *transactions_; }
 
+  // What sorting for one statement may take of memory.
+  uint64_t sort_memory_bytes() const { return sort_memory_bytes_; }
+
   // The space of dropped indexes is worth looking at now.
   void WakeReclaimer();
 
@@ -46,6 +49,7 @@ class Engine {
   std::unique_ptr<catalog::Catalog> catalog_;
   std::unique_ptr<txn::TransactionManager> transactions_;
   std::unique_ptr<jobs::Worker> worker_;
+  uint64_t sort_memory_bytes_ = 0;
   LogSink* log_ = nullptr;
 };
 

@@ -147,7 +147,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void SetReadMode(bool locking, txn::LockMode mode, bool skip_locked);
   void BindReader();
   bool IsSequence() const;
-  int CheckReadView();
+  int CheckReadView(unsigned index);
   bool WritesRows() const { return get_lock_type() == F_WRLCK; }
 
   codec::ColumnSet WantedColumns() const;

@@ -4,6 +4,7 @@
 
 #include "catalog/column_history.h"
 #include "server/alter_columns.h"
+#include "server/alter_indexes.h"
 #include "server/errors.h"
 #include "server/table_map.h"
 
@@ -132,11 +133,13 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
   const HA_CREATE_INFO& create_info = *changes->create_info;
   alter_table_operations wanted = changes->handler_flags;
   if ((create_info.used_fields & ~HA_CREATE_USED_COMMENT) == 0) wanted &= ~ALTER_OPTIONS;
-  if ((wanted & ~kDictionaryOnly) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
+  if ((wanted & ~(kDictionaryOnly | kIndexChanges)) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
       table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
-    changes->unsupported_reason = ReasonToCopy(ha_thd(), *changes);
+    const char* const reason = PrimaryKeyReason(*changes);
+    changes->unsupported_reason = reason != nullptr ? reason : ReasonToCopy(ha_thd(), *changes);
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
   }
+  if ((wanted & kIndexChanges) != 0) return CheckIndexChanges(*table, *altered, wanted, changes);
   catalog::TableDef def;
   Status status = AlteredDefinition(access_->def(), *altered, *changes, &def);
   if (status.ok()) status = catalog::Succeed(access_->def(), &def);
@@ -148,14 +151,22 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
 }
 
 bool Handler::prepare_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) {
+  if (ChangesIndexes(*changes)) return PrepareIndexChanges(ha_thd(), *table, *altered, changes, access_);
   auto* context = new (ha_thd()->mem_root) AlterContext();
   changes->handler_ctx = context;
   return RaiseError(ha_thd(), AlteredDefinition(access_->def(), *altered, *changes, &context->def)) != 0;
 }
 
-bool Handler::inplace_alter_table(TABLE*, Alter_inplace_info*) { return false; }
+bool Handler::inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) {
+  return ChangesIndexes(*changes) && BuildIndexes(ha_thd(), altered, changes);
+}
 
-bool Handler::commit_inplace_alter_table(TABLE*, Alter_inplace_info* changes, bool commit) {
+// Of a partitioned table the server calls this for the first partition to commit all, and for each to roll back.
+bool Handler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes, bool commit) {
+  if (ChangesIndexes(*changes)) {
+    if (commit) return CommitIndexChanges(ha_thd(), altered, changes);
+    RollBackIndexChanges(changes);
+  }
   if (!commit) return false;
   std::vector<catalog::TableDef> defs;
   for (AlterContext* context : ContextsOf(*changes)) defs.push_back(std::move(context->def));

@@ -59,11 +59,12 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
   return to;
 }
 
-// A read view that is older than the table would see it without the rows that were copied into it.
-int Handler::CheckReadView() {
-  if (reader_.mode().locking || access_->table().visible_since() == 0) return 0;
-  const store::Snapshot* view = ActiveTransaction().ReadView();
-  return view->sequence() < access_->table().visible_since() ? HA_ERR_TABLE_DEF_CHANGED : 0;
+// A read view that is older than the table would see it without the rows that were copied into it, and
+// one that is older than an index would miss the entries of rows that have changed since.
+int Handler::CheckReadView(unsigned index) {
+  const uint64_t visible_since = access_->table().visible_since(index);
+  if (reader_.mode().locking || visible_since == 0) return 0;
+  return ActiveTransaction().ReadView()->sequence() < visible_since ? HA_ERR_TABLE_DEF_CHANGED : 0;
 }
 
 bool Handler::IsSequence() const { return table_share->table_type == TABLE_TYPE_SEQUENCE; }

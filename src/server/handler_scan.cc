@@ -102,7 +102,7 @@ void Handler::IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) 
 }
 
 int Handler::OpenScan(unsigned index) {
-  if (const int error = CheckReadView(); error != 0) return error;
+  if (const int error = CheckReadView(index); error != 0) return error;
   JoinSession();
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
   scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr});

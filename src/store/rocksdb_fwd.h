@@ -7,8 +7,10 @@ class ColumnFamilyHandle;
 class Env;
 class Iterator;
 class PinnableSlice;
+class SequentialFile;
 class Snapshot;
 class Transaction;
+class WritableFile;
 class WriteBatch;
 }  // namespace cairn_rocksdb
 

@@ -128,6 +128,8 @@ class Store {
  private:
   friend class Batch;
   friend class Snapshot;
+  friend class SortedLoad;
+  friend class TempFile;
   friend class WriteTransaction;
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);

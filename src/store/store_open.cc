@@ -7,6 +7,7 @@
 #include "store/rocks_options.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
+#include "store/temp_file.h"
 #include "store/wal_check.h"
 
 namespace cairn::store {
@@ -101,6 +102,9 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->root = db->GetRootDB();
   std::copy(handles.begin(), handles.end(), impl->handles.begin());
   impl->gate->CheckFreeSpace();
+  if (Status emptied = EmptyTemporaryFolder(env, options.directory); !emptied.ok() && options.log != nullptr) {
+    options.log->Log(LogLevel::kWarning, "cannot empty the folder for temporary files: " + emptied.ToString());
+  }
   store->reset(new Store(std::move(impl)));
   return Status::Ok();
 }

@@ -158,24 +158,36 @@ std::vector<std::string> TransactionManager::ListPrepared() const {
   return names;
 }
 
-std::unique_ptr<Transaction> TransactionManager::TakePrepared(ByteView name) {
+std::unique_ptr<Transaction> TransactionManager::TakePrepared(ByteView name, Ending* ending) {
   std::lock_guard lock(mutex_);
   auto node = prepared_.extract(std::string(name));
-  return node.empty() ? nullptr : std::move(node.mapped());
+  if (node.empty()) return nullptr;
+  *ending = ending_.insert(ending_.end(), node.mapped()->written_);
+  return std::move(node.mapped());
+}
+
+void TransactionManager::EndEnding(Ending ending) {
+  std::lock_guard lock(mutex_);
+  ending_.erase(ending);
 }
 
 Status TransactionManager::CommitPrepared(ByteView name, store::Durability durability) {
-  std::unique_ptr<Transaction> transaction = TakePrepared(name);
+  Ending ending;
+  std::unique_ptr<Transaction> transaction = TakePrepared(name, &ending);
   if (transaction == nullptr) return Status::NotFound();
   Status status = transaction->Commit(durability);
   if (!status.ok() && transaction->is_active()) Detach(std::move(transaction));
+  EndEnding(ending);
   return status;
 }
 
 Status TransactionManager::RollbackPrepared(ByteView name) {
-  std::unique_ptr<Transaction> transaction = TakePrepared(name);
+  Ending ending;
+  std::unique_ptr<Transaction> transaction = TakePrepared(name, &ending);
   if (transaction == nullptr) return Status::NotFound();
-  return transaction->Rollback();
+  Status status = transaction->Rollback();
+  EndEnding(ending);
+  return status;
 }
 
 std::vector<TransactionRow> TransactionManager::List() const {
@@ -200,6 +212,22 @@ std::vector<TransactionRow> TransactionManager::List() const {
   }
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   return rows;
+}
+
+bool TransactionManager::PreparedHaveWritten(IndexId index) const {
+  std::lock_guard lock(mutex_);
+  const auto ends = [index](const auto& written) { return std::binary_search(written.begin(), written.end(), index); };
+  return std::any_of(ending_.begin(), ending_.end(), ends) ||
+         std::any_of(prepared_.begin(), prepared_.end(), [&](const auto& one) { return one.second->HasWritten(index); });
+}
+
+uint64_t TransactionManager::oldest_transaction_id() const {
+  uint64_t oldest = next_transaction_id();
+  std::lock_guard lock(mutex_);
+  for (const Transaction* one = transactions_; one != nullptr; one = one->next_) {
+    if (one->id() != 0) oldest = std::min(oldest, one->id());
+  }
+  return oldest;
 }
 
 uint64_t TransactionManager::oldest_view_age_us() const {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -77,6 +78,14 @@ class TransactionManager {
   Status CommitPrepared(ByteView name, store::Durability durability);
   Status RollbackPrepared(ByteView name);
 
+  // Whether one of these has changed an index; also while it is being committed or rolled back.
+  bool PreparedHaveWritten(IndexId index) const;
+
+  // Every transaction that begins from now on has this id or a higher one.
+  uint64_t next_transaction_id() const { return next_id_.load(std::memory_order_relaxed); }
+  // The lowest id of an active transaction; what next_transaction_id() is when there is none.
+  uint64_t oldest_transaction_id() const;
+
   // All active transactions, oldest first.
   std::vector<TransactionRow> List() const;
   // 0 when no read view is held.
@@ -91,7 +100,10 @@ class TransactionManager {
  private:
   friend class Transaction;
 
-  std::unique_ptr<Transaction> TakePrepared(ByteView name);
+  // The indexes that a prepared transaction has changed, while it ends.
+  using Ending = std::list<std::vector<IndexId>>::iterator;
+  std::unique_ptr<Transaction> TakePrepared(ByteView name, Ending* ending);
+  void EndEnding(Ending ending);
   Status LockRecovered(Transaction& transaction);
   Status CountRecovered(Transaction& transaction);
   void Unregister(Transaction& transaction);
@@ -116,6 +128,7 @@ class TransactionManager {
   mutable std::mutex mutex_;
   Transaction* transactions_ = nullptr;                                // guarded by mutex_
   std::map<std::string, std::unique_ptr<Transaction>> prepared_;       // guarded by mutex_
+  std::list<std::vector<IndexId>> ending_;                             // guarded by mutex_
 };
 
 }  // namespace cairn::txn

@@ -8,8 +8,8 @@ import threading
 import traceback
 from dataclasses import dataclass
 
-from .client import Connection, SqlError
-from .schema import DDL_DATABASE
+from .client import ER_LOCK_WAIT_TIMEOUT, Connection, SqlError
+from .schema import DATABASE, DDL_DATABASE
 from .server import Server
 from .writers import Acknowledged
 
@@ -88,6 +88,8 @@ class DdlWriter(threading.Thread):
         if choice < 0.8:
             column = f"`c{self._seed}-{self._number}`"
             return Step(f"ALTER TABLE {name} ADD COLUMN {column} INT DEFAULT 7, FORCE", dict(self.state))
+        if choice < 0.9:
+            return Step(self._index_sql(name), dict(self.state))
         after = dict(self.state)
         del after[name]
         return Step(f"DROP TABLE {name}", after)
@@ -100,6 +102,54 @@ class DdlWriter(threading.Thread):
         else:
             change = f"ADD COLUMN `i{self._seed}-{self._number}` INT DEFAULT {self._number} {place}"
         return f"ALTER TABLE {name} {change}, ALGORITHM=INSTANT"
+
+    def _index_sql(self, name: str) -> str:
+        number = self._rng.randrange(2)
+        if self._rng.random() < 0.5:
+            changes = f"ADD INDEX IF NOT EXISTS i{number} (a, b), ADD UNIQUE IF NOT EXISTS u{number} (b, a)"
+        else:
+            changes = f"DROP INDEX IF EXISTS i{number}, DROP INDEX IF EXISTS u{number}"
+        return f"ALTER TABLE {name} {changes}, ALGORITHM=NOCOPY, LOCK=NONE"
+
+
+class IndexWriter(threading.Thread):
+    """Adds and drops an index of a table that the writers fill, while they do."""
+
+    def __init__(self, server: Server, seed: str, acknowledged: Acknowledged) -> None:
+        super().__init__(name="index", daemon=True)
+        self.failure = ""
+        self.altered = 0
+        self._server = server
+        self._rng = random.Random(f"index-{seed}")
+        self._commits = acknowledged
+
+    def run(self) -> None:
+        try:
+            with self._server.connect(DATABASE) as connection:
+                connection.query("SET sql_log_bin = 0, lock_wait_timeout = 1")
+                while True:
+                    self._alter(connection)
+        except SqlError as error:
+            if not error.lost_connection:
+                self.failure = f"index: {error}"
+        except Exception:
+            self.failure = traceback.format_exc()
+        finally:
+            self._commits.end()
+
+    def _alter(self, connection: Connection) -> None:
+        name, parts = self._rng.choice((("built", "(writer, val)"), ("built_unique", "(id, code)")))
+        unique = "UNIQUE" if name == "built_unique" else "INDEX"
+        change = f"ADD {unique} IF NOT EXISTS {name} {parts}"
+        if self._rng.random() < 0.5:
+            change = f"DROP INDEX IF EXISTS {name}"
+        try:
+            connection.query(f"ALTER TABLE item {change}, ALGORITHM=NOCOPY, LOCK=NONE")
+            self.altered += 1
+        except SqlError as error:
+            # A transaction that is long, or prepared without a connection, is in the way.
+            if error.code != ER_LOCK_WAIT_TIMEOUT:
+                raise
 
 
 def check(connection: Connection, writer: DdlWriter, may_lose_rows: bool) -> tuple[State, list[str]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from . import checks
 from .binlog import Replay
 from .client import Connection, SqlError
-from .ddl_writer import DdlWriter, State, check
+from .ddl_writer import DdlWriter, IndexWriter, State, check
 from .schema import DATABASE, DDL_DATABASE, REPLAY_DATABASE, create_statements
 from .server import Server
 from .writers import Acknowledged, Writer, new_models
@@ -90,7 +90,8 @@ class Crashes:
         acknowledged = Acknowledged()
         writers = [Writer(self._server, model, acknowledged) for model in self._models]
         ddl = DdlWriter(self._server, f"{self._options.seed}-{number}", self._ddl_state, acknowledged)
-        threads = [*writers, ddl] if self._options.ddl else [*writers]
+        index = IndexWriter(self._server, f"{self._options.seed}-{number}", acknowledged)
+        threads = [*writers, ddl, index] if self._options.ddl else [*writers]
         for thread in threads:
             thread.start()
         wanted = self._rng.randint(COMMITS_MIN, COMMITS_MAX)
@@ -114,7 +115,7 @@ class Crashes:
         summary.recovery_seconds_max = max(summary.recovery_seconds_max, seconds)
         self._say(
             f"round {number}: killed after {commits} commits, up in {seconds:.1f} s, {lost} lost, log ahead {ahead}"
-            + (f", in {ddl.history[-1]}" if ddl.history else "")
+            + (f", {index.altered} indexes altered, in {ddl.history[-1]}" if ddl.history else "")
         )
         for problem in summary.problems:
             self._say(f"  PROBLEM: {problem}")

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Sorting in memory and through runs gives what a map gives; failures leave no files.
+#include "bulk/external_sorter.h"
+
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "store/store_testing.h"
+
+namespace cairn::bulk {
+namespace {
+
+using Code = Status::Code;
+using Model = std::map<std::string, std::string>;
+
+constexpr uint64_t kMemoryBytes = uint64_t{2} << 20;
+
+class ExternalSorterTest : public ::testing::Test, public store::StoreFixture {
+ protected:
+  void SetUp() override { Open(); }
+
+  std::vector<std::string> TemporaryFiles() { return env.Files("/db/temporary", "."); }
+
+  static std::string RandomBytes(std::mt19937_64& random, size_t bytes_max) {
+    std::string bytes(random() % (bytes_max + 1), '\0');
+    // Few values, so that keys share beginnings.
+    for (char& byte : bytes) byte = static_cast<char>(random() % 3 == 0 ? 0xff : random() % 2);
+    return bytes;
+  }
+  static Model RandomEntries(uint64_t seed, size_t count, size_t value_bytes_max) {
+    std::mt19937_64 random(seed);
+    Model model;
+    while (model.size() < count) {
+      std::string key = RandomBytes(random, 40);
+      key += std::to_string(random() % (4 * count));
+      model.emplace(std::move(key), RandomBytes(random, value_bytes_max));
+    }
+    return model;
+  }
+  static std::vector<std::string> Shuffled(const Model& model, uint64_t seed) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : model) keys.push_back(key);
+    std::shuffle(keys.begin(), keys.end(), std::mt19937_64(seed));
+    return keys;
+  }
+
+  // What Finish gives must be the model, in order.
+  static void ExpectModel(ExternalSorter& sorter, const Model& model) {
+    auto expected = model.begin();
+    const Status status = sorter.Finish([&](ByteView key, ByteView value) {
+      if (expected == model.end() || expected->first != key || expected->second != value) {
+        return Status::Corruption("not the expected entry");
+      }
+      ++expected;
+      return Status::Ok();
+    });
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    EXPECT_TRUE(expected == model.end());
+    EXPECT_EQ(sorter.entry_count(), model.size());
+  }
+};
+
+TEST_F(ExternalSorterTest, GivesBackWhatItTookInOrder) {
+  const struct {
+    size_t count, value_bytes_max;
+    bool spills;
+  } kCases[] = {{0, 0, false}, {1, 10, false}, {3000, 20, false}, {9000, 2000, true}, {40, 900'000, true}};
+  uint64_t seed = 1;
+  for (const auto& one : kCases) {
+    const Model model = RandomEntries(++seed, one.count, one.value_bytes_max);
+    ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+    for (const std::string& key : Shuffled(model, seed)) ASSERT_TRUE(sorter.Add(key, model.at(key)).ok());
+    ExpectModel(sorter, model);
+    EXPECT_EQ(sorter.spilled_run_count() > 4, one.spills);  // more than can be merged at once
+  }
+  EXPECT_TRUE(TemporaryFiles().empty());
+}
+
+TEST_F(ExternalSorterTest, SortedInputStaysAsItIs) {
+  const Model model = RandomEntries(7, 5000, 2000);
+  ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+  for (const auto& [key, value] : model) ASSERT_TRUE(sorter.Add(key, value).ok());
+  EXPECT_TRUE(sorter.arrived_sorted());
+  EXPECT_GT(sorter.spilled_run_count(), 1u);
+  ExpectModel(sorter, model);
+}
+
+// Sorted at first, then not: the last entry comes before all others.
+TEST_F(ExternalSorterTest, NoticesTheFirstEntryOutOfOrder) {
+  Model model = RandomEntries(8, 5000, 2000);
+  ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+  for (const auto& [key, value] : model) ASSERT_TRUE(sorter.Add(key, value).ok());
+  model[""] = "first";
+  ASSERT_TRUE(sorter.Add("", "first").ok());
+  EXPECT_FALSE(sorter.arrived_sorted());
+  ExpectModel(sorter, model);
+}
+
+TEST_F(ExternalSorterTest, TwoEqualKeysAreReportedWithBothValues) {
+  for (const size_t between : {size_t{0}, size_t{3000}}) {
+    const Model model = RandomEntries(9, between, 2000);
+    ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+    ASSERT_TRUE(sorter.Add("key", "one").ok());
+    for (const auto& [key, value] : model) ASSERT_TRUE(sorter.Add(key, value).ok());
+    ASSERT_TRUE(sorter.Add("key", "two").ok());
+    const Status status = sorter.Finish([](ByteView, ByteView) { return Status::Ok(); });
+    EXPECT_EQ(status.code(), Code::kDuplicateKey);
+    EXPECT_EQ(sorter.duplicate().key, "key");
+    const std::set<std::string> values{sorter.duplicate().first_value, sorter.duplicate().second_value};
+    EXPECT_EQ(values, (std::set<std::string>{"one", "two"}));
+  }
+}
+
+TEST_F(ExternalSorterTest, CanBeInterrupted) {
+  const Model model = RandomEntries(10, 9000, 1000);
+  uint64_t polls = 0;
+  ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = [&] { return ++polls == 3; }});
+  for (const std::string& key : Shuffled(model, 1)) ASSERT_TRUE(sorter.Add(key, model.at(key)).ok());
+  EXPECT_EQ(sorter.Finish([](ByteView, ByteView) { return Status::Ok(); }).code(), Code::kInterrupted);
+  EXPECT_EQ(polls, 3u);
+}
+
+TEST_F(ExternalSorterTest, AFailingOrFullDiskIsAnErrorAndLeavesNoFiles) {
+  const std::string value(1000, 'v');
+  for (const bool full : {false, true}) {
+    {
+      ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+      if (full) {
+        env.SetFreeBytes(1000);
+        store->CheckFreeSpace();
+      } else {
+        env.FailWrites("/temporary/", 3);
+      }
+      Status status;
+      for (int i = 0; i < 10'000 && status.ok(); ++i) status = sorter.Add(std::to_string(i * 7919 % 10'007), value);
+      EXPECT_EQ(status.code(), full ? Code::kNoSpace : Code::kIoError) << status.ToString();
+    }
+    env.Heal();
+    env.SetFreeBytes(uint64_t{1} << 40);
+    store->CheckFreeSpace();
+    EXPECT_TRUE(TemporaryFiles().empty());
+  }
+}
+
+TEST_F(ExternalSorterTest, DamageToARunIsNoticed) {
+  const std::string value(1000, 'v');
+  ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(sorter.Add(std::to_string(i * 7919 % 10'007), value).ok());
+  ASSERT_GT(sorter.spilled_run_count(), 1u);
+  ASSERT_TRUE(env.FlipBit("/db/temporary", ".run", 5000));
+  const Status status = sorter.Finish([](ByteView, ByteView) { return Status::Ok(); });
+  EXPECT_EQ(status.code(), Code::kCorruption) << status.ToString();
+  EXPECT_NE(status.message().find("/db/temporary/"), std::string_view::npos);
+}
+
+TEST_F(ExternalSorterTest, TheNextStartRemovesWhatACrashLeft) {
+  env.WriteFile("/db/temporary/9.run", "left");
+  ASSERT_FALSE(TemporaryFiles().empty());
+  Reopen();
+  EXPECT_TRUE(TemporaryFiles().empty());
+}
+
+}  // namespace
+}  // namespace cairn::bulk

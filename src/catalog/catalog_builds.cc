@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Indexes that come and go while their table stays.
+#include <algorithm>
+
+#include "catalog/catalog.h"
+#include "catalog/catalog_batch.h"
+#include "catalog/dictionary_keys.h"
+
+namespace cairn::catalog {
+namespace {
+
+using store::Batch;
+using store::Durability;
+using store::Family;
+using store::Urgency;
+
+const IndexDef* FindIndex(const TableDef& def, IndexId id) {
+  const auto found = std::find_if(def.indexes.begin(), def.indexes.end(), [id](const IndexDef& i) { return i.id == id; });
+  return found == def.indexes.end() ? nullptr : &*found;
+}
+
+bool SameButName(IndexDef a, const IndexDef& b) {
+  a.name = b.name;
+  return a == b;
+}
+
+// Whether rows and the entries of kept indexes mean the same under both definitions.
+Status CheckReplacement(const TableDef& old, const TableDef& def, const std::unordered_set<IndexId>& building) {
+  bool same = def.columns.size() == old.columns.size() && SameButName(def.indexes.front(), old.indexes.front());
+  for (size_t i = 0; same && i < old.columns.size(); ++i) {
+    ColumnDef column = def.columns[i];
+    column.name = old.columns[i].name;
+    same = column == old.columns[i];
+  }
+  for (size_t i = 1; same && i < def.indexes.size(); ++i) {
+    const IndexDef* kept = FindIndex(old, def.indexes[i].id);
+    same = kept != nullptr ? SameButName(def.indexes[i], *kept) : building.contains(def.indexes[i].id);
+  }
+  return same ? Status::Ok() : Status::InvalidArgument("the new definition of " + old.name + " stores other data");
+}
+
+}  // namespace
+
+Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Batch batch(*store_);
+  std::vector<IndexId> built;
+  for (const Replacement& replacement : replacements) {
+    TableDef old;
+    CAIRN_RETURN_IF_ERROR(LoadDef(replacement.name, &old));
+    CAIRN_RETURN_IF_ERROR(CheckReplacement(old, replacement.def, building_));
+    TableDef def = replacement.def;
+    def.id = old.id;
+    def.schema_version = old.schema_version;
+    PutDefinition(def, &batch);
+    MergeLiveCounters(old, &batch);
+    for (const IndexDef& index : old.indexes) {
+      if (FindIndex(def, index.id) == nullptr) batch.Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
+    }
+    for (const IndexDef& index : def.indexes) {
+      if (FindIndex(old, index.id) != nullptr) continue;
+      batch.Delete(Family::kDictionary, DroppedIndexKey(index.id));
+      built.push_back(index.id);
+    }
+  }
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+  const uint64_t now = store_->LatestSequence();
+  for (const IndexId index : built) {
+    visible_since_[index] = now;
+    building_.erase(index);
+  }
+  // Handlers still share the live objects; the next user after they closed reads the new definition.
+  for (const Replacement& replacement : replacements) Unpublish(replacement.name);
+  return Status::Ok();
+}
+
+Status Catalog::TakeIdsForBuild(size_t count, std::vector<IndexId>* ids) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Batch batch(*store_);
+  ids->clear();
+  for (size_t i = 0; i < count; ++i) {
+    ids->push_back(IndexId(next_index_id_++));
+    batch.Put(Family::kDictionary, DroppedIndexKey(ids->back()), ByteView());
+  }
+  PutNextIds(&batch);
+  // Before the write: the reclaimer looks at the dictionary under the same mutex, but after it.
+  building_.insert(ids->begin(), ids->end());
+  Status status = store_->Write(batch, Durability::kSync);
+  if (!status.ok()) {
+    for (const IndexId id : *ids) building_.erase(id);
+  }
+  return status;
+}
+
+void Catalog::EndBuild(const std::vector<IndexId>& ids, uint64_t transaction_fence) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<IndexId> unused;
+  for (const IndexId id : ids) {
+    if (building_.contains(id)) unused.push_back(id);
+  }
+  if (!unused.empty()) ended_builds_.emplace_back(transaction_fence, std::move(unused));
+}
+
+void Catalog::ReleaseEndedBuilds(uint64_t oldest_transaction) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(ended_builds_, [&](const auto& ended) {
+    if (ended.first > oldest_transaction) return false;
+    for (const IndexId id : ended.second) building_.erase(id);
+    return true;
+  });
+}
+
+}  // namespace cairn::catalog

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Whatever writers do while an index is built, in the end it holds exactly the entries of the rows.
+#include "ddl/index_builder.h"
+
+#include <map>
+#include <optional>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "catalog/testing.h"
+#include "dml/row_writer.h"
+#include "scan/table_check.h"
+#include "txn/txn_testing.h"
+
+namespace cairn::ddl {
+namespace {
+
+using catalog::IndexKind;
+using catalog::testing::MakeIndex;
+using codec::ColumnSet;
+using codec::ColumnType;
+using codec::testing::TestRecord;
+using Code = Status::Code;
+using store::Durability;
+
+constexpr char kName[] = "test/t";
+
+// id INT primary key, u INT NULL, n INT.
+struct Row {
+  int id, unique, number;
+};
+constexpr int kNull = -1;
+
+class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
+ protected:
+  void SetUp() override {
+    layout = codec::testing::LayoutBuilder()
+                 .Add(ColumnType::kInteger, 4, false)
+                 .Add(ColumnType::kInteger, 4, true)
+                 .Add(ColumnType::kInteger, 4, false)
+                 .layout();
+    OpenAll();
+    OpenCatalog();
+    std::shared_ptr<catalog::Table> table;
+    ASSERT_TRUE(catalog->Create(catalog::testing::MakeDef(
+                                    kName, layout, {MakeIndex(IndexKind::kPrimary, "PRIMARY", {{.column = 0}})}),
+                                0, &table).ok());
+    access = Bind(std::move(table));
+  }
+
+  void OpenCatalog() { ASSERT_TRUE(catalog::Catalog::Open(store.get(), &catalog).ok()); }
+
+  std::shared_ptr<catalog::TableAccess> Bind(std::shared_ptr<catalog::Table> table) {
+    std::shared_ptr<catalog::TableAccess> bound;
+    EXPECT_TRUE(catalog::TableAccess::Make(std::move(table), layout, &bound).ok());
+    return bound;
+  }
+
+  TestRecord RecordOf(const Row& row) const {
+    TestRecord record(layout);
+    record.Set(0, AsBytes(&row.id, 4));
+    row.unique == kNull ? record.SetNull(1) : record.Set(1, AsBytes(&row.unique, 4));
+    record.Set(2, AsBytes(&row.number, 4));
+    return record;
+  }
+
+  // One connection with an open transaction.
+  struct Writer {
+    std::unique_ptr<txn::Transaction> transaction;
+    std::map<int, std::optional<Row>> changes;  // of this transaction
+  };
+  Writer NewWriter() { return {Begin(), {}}; }
+
+  static txn::LockOptions NoWait() { return {.mode = txn::LockMode::kExclusive, .wait = txn::LockWait::kNoWait}; }
+
+  // Makes `id` the row, or nothing; kLockBusy when somebody else changes it.
+  Status Set(Writer& writer, int id, std::optional<Row> row) {
+    const Row old_key{id, kNull, 0};
+    ByteBuffer key;
+    access->primary().EncodePrimaryKey(RecordOf(old_key).data(), 0, &key);
+    writer.transaction->StartStatement();
+    CAIRN_RETURN_IF_ERROR(writer.transaction->Lock(key.view(), NoWait(), nullptr));
+    const auto mine = writer.changes.find(id);
+    const auto theirs = committed.find(id);
+    std::optional<Row> old;
+    if (mine != writer.changes.end()) {
+      old = mine->second;
+    } else if (theirs != committed.end()) {
+      old = theirs->second;
+    }
+    dml::RowWriter rows;
+    rows.Bind(writer.transaction.get(), access.get(), NoWait());
+    Status status;
+    if (old && row) {
+      const TestRecord before = RecordOf(*old), after = RecordOf(*row);
+      status = rows.Update({.record = before.data()}, {.record = after.data()}, ColumnSet::All(3));
+    } else if (old) {
+      status = rows.Delete({.record = RecordOf(*old).data()});
+    } else if (row) {
+      status = rows.Insert({.record = RecordOf(*row).data()});
+    }
+    writer.changes[id] = row;
+    writer.transaction->EndStatement();
+    return status;
+  }
+  void Commit(Writer& writer) {
+    ASSERT_TRUE(writer.transaction->Commit(Durability::kBuffered).ok());
+    for (const auto& [id, row] : writer.changes) {
+      if (row) {
+        committed[id] = *row;
+      } else {
+        committed.erase(id);
+      }
+    }
+    writer = NewWriter();
+  }
+  void RollBack(Writer& writer) {
+    ASSERT_TRUE(writer.transaction->Rollback().ok());
+    writer = NewWriter();
+  }
+  // One transaction for each.
+  void CommitOne(int id, std::optional<Row> row) {
+    Writer writer = NewWriter();
+    const Status status = Set(writer, id, row);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    Commit(writer);
+  }
+
+  static std::vector<catalog::IndexDef> BothIndexes() {
+    return {MakeIndex(IndexKind::kUnique, "u", {{.column = 1}}), MakeIndex(IndexKind::kSecondary, "n", {{.column = 2}})};
+  }
+  std::unique_ptr<IndexBuilder> NewBuilder(BuildOptions options = {}) {
+    return std::make_unique<IndexBuilder>(*store, *catalog, *manager, access, BothIndexes(), std::move(options));
+  }
+  Status CommitBuild(IndexBuilder& builder) {
+    catalog::TableDef def = access->def();
+    def.indexes.insert(def.indexes.end(), builder.indexes().begin(), builder.indexes().end());
+    CAIRN_RETURN_IF_ERROR(catalog->ReplaceIndexes({{kName, def}}));
+    builder.Complete();
+    std::shared_ptr<catalog::Table> table;
+    CAIRN_RETURN_IF_ERROR(catalog->Find(kName, &table));
+    access = Bind(std::move(table));
+    return Status::Ok();
+  }
+  // Rows, entries and what the model says agree.
+  void ExpectWhole() {
+    scan::CheckResult result;
+    ASSERT_TRUE(scan::CheckTable(*store, *access, {}, &result).ok());
+    EXPECT_EQ(result.rows, committed.size());
+    for (const std::string& problem : result.problems) ADD_FAILURE() << problem;
+    catalog::testing::Entries expected;
+    for (const auto& [id, row] : committed) {
+      catalog::testing::AddEntriesOf(*access, RecordOf(row).data(), 0, &expected);
+    }
+    EXPECT_EQ(catalog::testing::CommittedEntries(*store, access->def()), expected);
+  }
+  std::vector<IndexId> Dropped() {
+    std::vector<IndexId> dropped;
+    EXPECT_TRUE(catalog->DroppedIndexes(&dropped).ok());
+    return dropped;
+  }
+
+  codec::RecordLayout layout;
+  std::unique_ptr<catalog::Catalog> catalog;
+  std::shared_ptr<catalog::TableAccess> access;
+  std::map<int, Row> committed;
+};
+
+TEST_F(IndexBuilderTest, FillsFromARestingTable) {
+  for (int id = 0; id < 1000; ++id) CommitOne(id, Row{id, id % 3 == 0 ? kNull : 1000 - id, id % 7});
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  EXPECT_EQ(Dropped(), std::vector<IndexId>{});  // four are, but they are being built
+  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->CatchUp().ok());
+  ASSERT_TRUE(builder->Finish().ok());
+  ASSERT_TRUE(CommitBuild(*builder).ok());
+  EXPECT_EQ(access->table().build(), nullptr);
+  EXPECT_GT(access->table().visible_since(1), access->table().visible_since(0));
+  ExpectWhole();
+  catalog->ReleaseEndedBuilds(manager->oldest_transaction_id());
+  EXPECT_EQ(Dropped().size(), 2u);  // the deltas
+}
+
+// Three connections change a few rows at random, at random moments of the build.
+TEST_F(IndexBuilderTest, WhateverWritersDoTheEntriesAreThoseOfTheRows) {
+  std::mt19937_64 random(11);
+  const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Writer> writers;
+    for (int i = 0; i < 3; ++i) writers.push_back(NewWriter());
+    // While no unique index stands, values are kept apart by their rows.
+    const auto change_some = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        Writer& writer = writers[static_cast<size_t>(below(3))];
+        const int id = below(12);
+        const auto row = below(3) == 0 ? std::nullopt
+                                       : std::optional<Row>({id, below(3) == 0 ? kNull : id * 10 + below(3), below(4)});
+        const Status status = Set(writer, id, row);
+        if (status.Is(Code::kLockBusy)) writer.transaction->EndStatement();
+        if (below(4) == 0) below(3) == 0 ? RollBack(writer) : Commit(writer);
+      }
+    };
+    const auto end_all = [&] {
+      for (Writer& writer : writers) below(4) == 0 ? RollBack(writer) : Commit(writer);
+    };
+    change_some(20);
+    end_all();
+    auto builder = NewBuilder();
+    ASSERT_TRUE(builder->Begin().ok());
+    change_some(below(40));
+    ASSERT_TRUE(builder->Fill().ok());
+    for (int pass = below(4); pass > 0; --pass) {
+      change_some(below(20));
+      ASSERT_TRUE(builder->CatchUp().ok());
+    }
+    change_some(below(20));
+    end_all();
+    ASSERT_TRUE(builder->Finish().ok());
+    ASSERT_TRUE(CommitBuild(*builder).ok());
+    ExpectWhole();
+    // The entries must bear removal by the rules of their index.
+    change_some(20);
+    end_all();
+    ExpectWhole();
+    if (round % 10 == 0) {
+      ASSERT_TRUE(store->CompactRange(store::Family::kData, {}, {}).ok());
+    }
+    ExpectWhole();
+    catalog::TableDef def = access->def();
+    def.indexes.resize(1);
+    ASSERT_TRUE(catalog->ReplaceIndexes({{kName, def}}).ok());
+    std::shared_ptr<catalog::Table> table;
+    ASSERT_TRUE(catalog->Find(kName, &table).ok());
+    access = Bind(std::move(table));
+  }
+}
+
+TEST_F(IndexBuilderTest, RowsMayTakeUniqueValuesFromEachOther) {
+  CommitOne(1, Row{1, 10, 0});
+  CommitOne(2, Row{2, 20, 0});
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  ASSERT_TRUE(builder->Fill().ok());
+  Writer writer = NewWriter();
+  ASSERT_TRUE(Set(writer, 1, Row{1, 20, 0}).ok());  // for a moment both have 20
+  ASSERT_TRUE(Set(writer, 2, Row{2, 10, 0}).ok());
+  Commit(writer);
+  CommitOne(3, Row{3, 10, 0});  // a duplicate that does not last
+  ASSERT_TRUE(builder->CatchUp().ok());
+  CommitOne(2, std::nullopt);
+  ASSERT_TRUE(builder->Finish().ok());
+  ASSERT_TRUE(CommitBuild(*builder).ok());
+  ExpectWhole();
+}
+
+TEST_F(IndexBuilderTest, DuplicatesAmongTheRowsEndTheBuild) {
+  CommitOne(1, Row{1, 10, 0});
+  CommitOne(2, Row{2, 10, 0});
+  {
+    auto builder = NewBuilder();
+    ASSERT_TRUE(builder->Begin().ok());
+    EXPECT_EQ(builder->Fill().code(), Code::kDuplicateKey);
+    EXPECT_EQ(builder->duplicate().index, 0u);
+    EXPECT_FALSE(builder->duplicate().value.empty());
+  }
+  EXPECT_EQ(access->table().build(), nullptr);
+  ExpectWhole();
+  catalog->ReleaseEndedBuilds(manager->oldest_transaction_id());
+  EXPECT_EQ(Dropped().size(), 4u);
+}
+
+TEST_F(IndexBuilderTest, DuplicatesAmongTheChangesEndTheBuild) {
+  for (const bool old_row_has_it : {true, false}) {
+    CommitOne(1, Row{1, old_row_has_it ? 10 : 11, 0});
+    CommitOne(2, Row{2, 20, 0});
+    CommitOne(3, std::nullopt);
+    auto builder = NewBuilder();
+    ASSERT_TRUE(builder->Begin().ok());
+    ASSERT_TRUE(builder->Fill().ok());
+    if (!old_row_has_it) CommitOne(3, Row{3, 10, 0});
+    CommitOne(2, Row{2, 10, 0});
+    ASSERT_TRUE(builder->CatchUp().ok());
+    EXPECT_EQ(builder->Finish().code(), Code::kDuplicateKey);
+    EXPECT_EQ(builder->duplicate().index, 0u);
+    EXPECT_FALSE(builder->duplicate().value.empty());
+    builder.reset();
+    ExpectWhole();
+  }
+}
+
+TEST_F(IndexBuilderTest, ChangesOfOpenTransactionsAreLeftForTheLastPass) {
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  Writer writer = NewWriter();
+  ASSERT_TRUE(Set(writer, 1, Row{1, 10, 1}).ok());
+  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->CatchUp().ok());
+  EXPECT_EQ(builder->applied_delta_count(), 0u);
+  CommitOne(2, Row{2, 20, 2});
+  ASSERT_TRUE(builder->CatchUp().ok());
+  EXPECT_EQ(builder->applied_delta_count(), 2u);
+  Commit(writer);
+  ASSERT_TRUE(builder->Finish().ok());
+  ASSERT_TRUE(CommitBuild(*builder).ok());
+  ExpectWhole();
+}
+
+TEST_F(IndexBuilderTest, IdsOfABuildThatWasGivenUpAreKeptWhileWritersMayUseThem) {
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  Writer writer = NewWriter();
+  ASSERT_TRUE(Set(writer, 1, Row{1, 10, 1}).ok());
+  builder.reset();
+  catalog->ReleaseEndedBuilds(manager->oldest_transaction_id());
+  EXPECT_EQ(Dropped().size(), 0u);
+  Commit(writer);
+  CommitOne(2, Row{2, 10, 1});
+  writer.transaction.reset();
+  catalog->ReleaseEndedBuilds(manager->oldest_transaction_id());
+  EXPECT_EQ(Dropped().size(), 4u);
+  ExpectWhole();
+}
+
+TEST_F(IndexBuilderTest, ACrashLeavesTheTableAsItWas) {
+  CommitOne(1, Row{1, 10, 1});
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  ASSERT_TRUE(builder->Fill().ok());
+  CommitOne(2, Row{2, 20, 2});
+  ASSERT_TRUE(store->SyncWal().ok());
+  env.Freeze();
+  builder.reset();
+  catalog.reset();
+  CrashAll();
+  OpenAll();
+  OpenCatalog();
+  std::shared_ptr<catalog::Table> table;
+  ASSERT_TRUE(catalog->Find(kName, &table).ok());
+  access = Bind(std::move(table));
+  EXPECT_EQ(access->indexes().size(), 1u);
+  EXPECT_EQ(Dropped().size(), 4u);
+  ExpectWhole();
+}
+
+TEST_F(IndexBuilderTest, APreparedTransactionIsInTheWay) {
+  Writer writer = NewWriter();
+  ASSERT_TRUE(Set(writer, 1, Row{1, 10, 1}).ok());
+  ASSERT_TRUE(writer.transaction->Prepare("x", Durability::kSync).ok());
+  manager->Detach(std::move(writer.transaction));
+  auto builder = NewBuilder();
+  EXPECT_EQ(builder->Begin().code(), Code::kLockTimeout);
+  ASSERT_TRUE(manager->RollbackPrepared("x").ok());
+  EXPECT_TRUE(NewBuilder()->Begin().ok());
+}
+
+// It changed the table during the build and was left alone then.
+TEST_F(IndexBuilderTest, APreparedTransactionIsInTheWayAtTheEndToo) {
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  Writer writer = NewWriter();
+  ASSERT_TRUE(Set(writer, 1, Row{1, 10, 1}).ok());
+  ASSERT_TRUE(writer.transaction->Prepare("x", Durability::kSync).ok());
+  manager->Detach(std::move(writer.transaction));
+  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->CatchUp().ok());
+  EXPECT_EQ(builder->Finish().code(), Code::kLockTimeout);
+  ASSERT_TRUE(manager->RollbackPrepared("x").ok());
+}
+
+TEST_F(IndexBuilderTest, CanBeInterrupted) {
+  for (int id = 0; id < 600; ++id) CommitOne(id, Row{id, id, 0});
+  auto builder = NewBuilder({.interrupted = [] { return true; }});
+  ASSERT_TRUE(builder->Begin().ok());
+  EXPECT_EQ(builder->Fill().code(), Code::kInterrupted);
+  builder.reset();
+  ExpectWhole();
+}
+
+}  // namespace
+}  // namespace cairn::ddl

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Loaded entries are there all at once, or not at all.
+#include "store/sorted_load.h"
+
+#include <gtest/gtest.h>
+
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+using Code = Status::Code;
+
+class SortedLoadTest : public ::testing::Test, public StoreFixture {
+ protected:
+  void SetUp() override { Open(); }
+  std::vector<std::string> TemporaryFiles() { return env.Files("/db/temporary", "."); }
+};
+
+TEST_F(SortedLoadTest, EntriesAppearWithIngestAndSurviveACrash) {
+  ASSERT_TRUE(Put("k5", "neighbour").ok());
+  {
+    SortedLoad load(*store, Family::kData);
+    ASSERT_TRUE(load.Add("k1", "one").ok());
+    ASSERT_TRUE(load.Add("k2", "").ok());
+    EXPECT_EQ(Get("k1"), "-");
+    ASSERT_TRUE(load.Ingest().ok());
+  }
+  EXPECT_EQ(Get("k1"), "one");
+  EXPECT_EQ(Get("k2"), "");
+  EXPECT_TRUE(TemporaryFiles().empty());
+  Crash();
+  Open();
+  EXPECT_EQ(Get("k1"), "one");
+  EXPECT_EQ(Get("k5"), "neighbour");
+}
+
+TEST_F(SortedLoadTest, LaterChangesWin) {
+  SortedLoad load(*store, Family::kData);
+  for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(load.Add(key, "loaded").ok());
+  ASSERT_TRUE(load.Ingest().ok());
+  Batch batch(*store);
+  batch.SingleDelete(Family::kData, "a");
+  batch.Put(Family::kData, "b", "changed");
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(Get("a"), "-");
+    EXPECT_EQ(Get("b"), "changed");
+    EXPECT_EQ(Get("c"), "loaded");
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  }
+}
+
+TEST_F(SortedLoadTest, WhatIsNotIngestedGoesAway) {
+  {
+    SortedLoad load(*store, Family::kData);
+    ASSERT_TRUE(load.Add("k", "v").ok());
+    EXPECT_FALSE(TemporaryFiles().empty());
+  }
+  EXPECT_TRUE(TemporaryFiles().empty());
+  EXPECT_EQ(Get("k"), "-");
+}
+
+TEST_F(SortedLoadTest, NothingToIngestIsFine) {
+  SortedLoad load(*store, Family::kData);
+  EXPECT_TRUE(load.Ingest().ok());
+}
+
+TEST_F(SortedLoadTest, KeysMustAscend) {
+  SortedLoad load(*store, Family::kData);
+  ASSERT_TRUE(load.Add("b", "v").ok());
+  EXPECT_EQ(load.Add("b", "v").code(), Code::kInvalidArgument);
+}
+
+TEST_F(SortedLoadTest, AFullDiskIsAnError) {
+  env.SetFreeBytes(1000);
+  store->CheckFreeSpace();
+  SortedLoad load(*store, Family::kData);
+  EXPECT_EQ(load.Add("k", "v").code(), Code::kNoSpace);
+}
+
+}  // namespace
+}  // namespace cairn::store

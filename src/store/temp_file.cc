@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Files that live no longer than a piece of work.
+#include "store/temp_file.h"
+
+#include <atomic>
+#include <vector>
+
+#include <rocksdb/env.h>
+
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+namespace cairn::store {
+namespace {
+
+std::string FolderOf(const std::string& store_directory) { return store_directory + "/temporary"; }
+
+rocks::EnvOptions PlainFiles() {
+  rocks::EnvOptions options;
+  options.use_mmap_reads = false;
+  options.use_mmap_writes = false;
+  options.fallocate_with_keep_size = false;
+  return options;
+}
+
+}  // namespace
+
+std::string NewTemporaryPath(Store& store, std::string_view suffix) {
+  static std::atomic<uint64_t> numbers{0};
+  return FolderOf(store.directory()) + "/" + std::to_string(++numbers) + std::string(suffix);
+}
+
+Status EmptyTemporaryFolder(rocks::Env* env, const std::string& store_directory) {
+  const std::string folder = FolderOf(store_directory);
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->CreateDirIfMissing(folder)));
+  std::vector<std::string> names;
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->GetChildren(folder, &names)));
+  for (const std::string& name : names) {
+    if (name == "." || name == "..") continue;
+    CAIRN_RETURN_IF_ERROR(FromRocks(env->DeleteFile(folder + "/" + name)));
+  }
+  return Status::Ok();
+}
+
+TempFile::TempFile(Store& store, std::string path) : store_(store), path_(std::move(path)) {}
+
+TempFile::~TempFile() {
+  writer_.reset();
+  reader_.reset();
+  store_.impl_->root->GetEnv()->DeleteFile(path_).PermitUncheckedError();
+}
+
+Status TempFile::Create(Store& store, std::unique_ptr<TempFile>* file) {
+  std::unique_ptr<TempFile> created(new TempFile(store, NewTemporaryPath(store, ".run")));
+  CAIRN_RETURN_IF_ERROR(FromRocks(
+      store.impl_->root->GetEnv()->NewWritableFile(created->path_, &created->writer_, PlainFiles())));
+  *file = std::move(created);
+  return Status::Ok();
+}
+
+Status TempFile::Append(ByteView bytes) {
+  if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
+  CAIRN_RETURN_IF_ERROR(FromRocks(writer_->Append(ToSlice(bytes))));
+  size_bytes_ += bytes.size();
+  return Status::Ok();
+}
+
+Status TempFile::StartReading() {
+  if (writer_ != nullptr) CAIRN_RETURN_IF_ERROR(FromRocks(writer_->Close()));
+  writer_.reset();
+  return FromRocks(store_.impl_->root->GetEnv()->NewSequentialFile(path_, &reader_, PlainFiles()));
+}
+
+Status TempFile::Read(size_t bytes, char* to, size_t* got) {
+  *got = 0;
+  while (*got < bytes) {
+    rocks::Slice part;
+    CAIRN_RETURN_IF_ERROR(FromRocks(reader_->Read(bytes - *got, &part, to + *got)));
+    if (part.empty()) break;
+    if (part.data() != to + *got) std::memcpy(to + *got, part.data(), part.size());
+    *got += part.size();
+  }
+  return Status::Ok();
+}
+
+}  // namespace cairn::store

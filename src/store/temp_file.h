@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Files that live no longer than a piece of work: written once from front to back, then read likewise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+class Store;
+
+// A file in the store's folder `temporary`, which is emptied when the store is opened: what a crash leaves
+// behind is gone at the next start. Nothing in it is synced.
+//
+// Lifetime: not longer than its store. The destructor deletes the file.
+// Thread rule: one thread at a time.
+// Errors: kNoSpace when the disk is full or below the reserve that the store keeps free; kIoError.
+class TempFile {
+ public:
+  static Status Create(Store& store, std::unique_ptr<TempFile>* file);
+  TempFile(const TempFile&) = delete;
+  TempFile& operator=(const TempFile&) = delete;
+  ~TempFile();
+
+  // Appends; write large pieces, nothing is gathered here.
+  Status Append(ByteView bytes);
+
+  // Ends writing and goes to the front for reading.
+  Status StartReading();
+
+  // Reads up to `bytes` into `to`; fewer only at the end of the file.
+  Status Read(size_t bytes, char* to, size_t* got);
+
+  uint64_t size_bytes() const { return size_bytes_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  TempFile(Store& store, std::string path);
+
+  Store& store_;
+  const std::string path_;
+  uint64_t size_bytes_ = 0;
+  std::unique_ptr<rocks::WritableFile> writer_;
+  std::unique_ptr<rocks::SequentialFile> reader_;
+};
+
+// A new path in the store's folder for temporary files.
+std::string NewTemporaryPath(Store& store, std::string_view suffix);
+
+// Makes the folder if there is none, and empties it. Called when a store is opened.
+Status EmptyTemporaryFolder(rocks::Env* env, const std::string& store_directory);
+
+}  // namespace cairn::store
