@@ -74,11 +74,25 @@ function(cairn_add_fuzzers)
   endforeach()
 endfunction()
 
+# Counts instructions under callgrind: of the release build, as users run it.
+function(cairn_add_instruction_probe)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR CAIRN_SANITIZER)
+    return()
+  endif()
+  find_path(CAIRN_VALGRIND_HEADERS valgrind/callgrind.h REQUIRED)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/instructions/*.cc")
+  add_executable(cairn_instruction_probe ${sources})
+  target_include_directories(cairn_instruction_probe SYSTEM PRIVATE "${CAIRN_VALGRIND_HEADERS}")
+  target_link_libraries(cairn_instruction_probe PRIVATE
+    cairn_flags cairn_link_optimised cairn_scan cairn_dml cairn_stats GTest::gtest)
+endfunction()
+
 function(cairn_add_tests)
   cairn_add_program(cairn_unit_tests test
     cairn_link_quickly "${CAIRN_RAPIDCHECK}" GTest::gtest GTest::gtest_main)
   cairn_add_program(cairn_bench_micro bench
     cairn_link_optimised benchmark::benchmark benchmark::benchmark_main)
   cairn_add_server_tests()
+  cairn_add_instruction_probe()
   cairn_add_fuzzers()
 endfunction()

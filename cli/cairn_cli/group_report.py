@@ -19,6 +19,8 @@ class Report:
     passed_count: int = 0
     failures: list[tuple[str, str]] = field(default_factory=list)
     skips: list[tuple[str, str]] = field(default_factory=list)
+    measures: list[tuple[str, float, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     expected_count: int = 0
 
     def __post_init__(self) -> None:
@@ -44,6 +46,18 @@ class Report:
         """Counts a test that was not run."""
         self.skips.append((name, why))
         self._show(name)
+
+    def measured(self, name: str, value: float, unit: str) -> None:
+        """Keeps and prints a number that a test rests on."""
+        self.measures.append((name, value, unit))
+        self._progress.clear()
+        console.say(f"  {name:28} {value:12.1f} {unit}")
+
+    def note(self, text: str) -> None:
+        """Keeps and prints what is worth knowing but no failure."""
+        self.notes.append(text)
+        self._progress.clear()
+        console.say(f"  note: {text}")
 
     def check(self, name: str, problems: Sequence[str]) -> None:
         """Counts one test that fails if it found problems."""

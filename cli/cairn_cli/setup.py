@@ -12,7 +12,7 @@ from cairn_cli import apt, console, dependencies, locks, paths, rocksdb, server_
 HELP = "get and build all that is needed"
 
 _TOOLS = ("g++", "cmake", "ninja-build", "ccache", "pkg-config", "perl", "dpkg-dev",
-          "binutils", "procps", "python3-matplotlib", "sysbench")
+          "binutils", "procps", "valgrind", "python3-matplotlib", "sysbench")
 _LIBRARIES = ("liblz4-dev", "libzstd-dev", "zlib1g-dev", "libsnappy-dev", "libmariadb-dev",
               "libgtest-dev", "libbenchmark-dev", "librapidcheck-dev")
 # The distribution's plain `cargo` is too old to read today's registry; this one is kept current.

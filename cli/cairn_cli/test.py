@@ -69,4 +69,6 @@ def _summarise(reports: list[Report]) -> int:
 def _as_json(report: Report) -> dict[str, object]:
     return {"group": report.group, "passed": report.passed_count,
             "failed": [{"name": name, "why": why} for name, why in report.failures],
-            "skipped": [{"name": name, "why": why} for name, why in report.skips]}
+            "skipped": [{"name": name, "why": why} for name, why in report.skips],
+            "measures": [{"name": name, "value": value, "unit": unit} for name, value, unit in report.measures],
+            "notes": report.notes}
