@@ -45,7 +45,7 @@ Status SortRun::FlushBlock() {
 Status SortRun::FinishWriting() {
   CAIRN_RETURN_IF_ERROR(FlushBlock());
   block_.ShrinkAbove(0);
-  return Status::Ok();
+  return file_->EndWriting();  // a large sort has more runs than a process may have open files
 }
 
 Status SortRun::StartReading() {

@@ -187,8 +187,8 @@ Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<
       if (cursor.key().size() != 12) return Status::Corruption("the hidden primary key of " + def.name + " is malformed");
       next_row_id = LoadBe64(cursor.key().data() + 4) + 1;
     }
-    const auto recovered = recovered_row_ids_.find(def.indexes.front().id);
-    if (recovered != recovered_row_ids_.end()) next_row_id = std::max(next_row_id, recovered->second + 1);
+    const auto taken = taken_row_ids_.find(def.indexes.front().id);
+    if (taken != taken_row_ids_.end()) next_row_id = std::max(next_row_id, taken->second + 1);
   }
   const std::string name = def.name;
   std::vector<uint64_t> index_visible_since;
@@ -219,6 +219,11 @@ uint64_t Catalog::VisibleSince(const std::string& name) const {
 void Catalog::Unpublish(const std::string& name) {
   const auto found = tables_.find(name);
   if (found == tables_.end()) return;
+  // A transaction that is prepared and has no connection may hold row ids that no committed row has.
+  if (const Table& table = *found->second; table.def().HasHiddenPrimaryKey()) {
+    uint64_t& greatest = taken_row_ids_[table.def().indexes.front().id];
+    greatest = std::max(greatest, table.next_row_id() - 1);
+  }
   const std::unique_lock<std::shared_mutex> lock(live_mutex_);
   live_.erase(found->second->def().id);
   tables_.erase(found);
@@ -228,7 +233,7 @@ void Catalog::Unpublish(const std::string& name) {
 void Catalog::NoteRecoveredKey(ByteView key) {
   if (key.size() != 12) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  uint64_t& greatest = recovered_row_ids_[IndexId(LoadBe32(key.data()))];
+  uint64_t& greatest = taken_row_ids_[IndexId(LoadBe32(key.data()))];
   greatest = std::max(greatest, LoadBe64(key.data() + 4));
 }
 
@@ -336,14 +341,8 @@ Status Catalog::Redefine(std::vector<TableDef> defs) {
     MergeLiveCounters(old, &batch);
   }
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
-  for (TableDef& def : defs) {
-    // Handlers still share the live object; who opens the table from now on gets the new one.
-    const uint64_t visible_since = VisibleSince(def.name);
-    Unpublish(def.name);
-    if (visible_since == 0) continue;
-    std::shared_ptr<Table> table;
-    CAIRN_RETURN_IF_ERROR(LoadTable(std::move(def), visible_since, &table));
-  }
+  // Handlers still share the live objects; who opens a table from now on loads it anew.
+  for (const TableDef& def : defs) Unpublish(def.name);
   return Status::Ok();
 }
 

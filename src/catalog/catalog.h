@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -66,9 +67,10 @@ class Catalog {
   // so that a crash leaves nothing of them; while this process builds them nobody removes their entries.
   Status TakeIdsForBuild(size_t count, std::vector<IndexId>* ids);
 
-  // Nobody builds these any more. Those that no definition names are reclaimed once all transactions with
-  // ids below `transaction_fence` have ended: until then somebody may still write to them.
-  void EndBuild(const std::vector<IndexId>& ids, uint64_t transaction_fence);
+  // Nobody builds these any more. Those that no definition names are reclaimed: the indexes at once, the
+  // deltas when all transactions with ids below `transaction_fence` have ended, as until then somebody
+  // may still write to them.
+  void EndBuild(std::span<const IndexId> indexes, std::span<const IndexId> deltas, uint64_t transaction_fence);
 
   // Told before space is reclaimed: no transaction with a lower id is active.
   void ReleaseEndedBuilds(uint64_t oldest_transaction);
@@ -126,7 +128,8 @@ class Catalog {
   std::unordered_set<IndexId> building_;
   std::vector<std::pair<uint64_t, std::vector<IndexId>>> ended_builds_;  // with their fences
   std::unordered_map<IndexId, uint64_t> visible_since_;  // of indexes younger than this process
-  std::unordered_map<IndexId, uint64_t> recovered_row_ids_;  // the greatest of prepared transactions
+  // The greatest row id given out by a live object that is gone, or found in a prepared transaction.
+  std::unordered_map<IndexId, uint64_t> taken_row_ids_;
   std::unordered_map<TableId, uint64_t> recovered_auto_increment_next_;  // likewise
 
   std::shared_mutex live_mutex_;  // taken after mutex_

@@ -92,10 +92,11 @@ Status Catalog::TakeIdsForBuild(size_t count, std::vector<IndexId>* ids) {
   return status;
 }
 
-void Catalog::EndBuild(const std::vector<IndexId>& ids, uint64_t transaction_fence) {
+void Catalog::EndBuild(std::span<const IndexId> indexes, std::span<const IndexId> deltas, uint64_t transaction_fence) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  for (const IndexId id : indexes) building_.erase(id);
   std::vector<IndexId> unused;
-  for (const IndexId id : ids) {
+  for (const IndexId id : deltas) {
     if (building_.contains(id)) unused.push_back(id);
   }
   if (!unused.empty()) ended_builds_.emplace_back(transaction_fence, std::move(unused));

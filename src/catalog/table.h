@@ -95,6 +95,7 @@ class Table {
   }
 
   // A row id for a hidden primary key that no row of the table has or had.
+  uint64_t next_row_id() const { return next_row_id_.load(std::memory_order_relaxed); }
   uint64_t TakeRowId() { return next_row_id_.fetch_add(1, std::memory_order_relaxed); }
 
   // The newest sample; null when there is none yet.

@@ -36,8 +36,9 @@ bool IsSound(const RowHistory& history, const RecordLayout& layout) {
     if (column.stored) present.emplace(column.column_id, &column);
   }
   for (const DroppedColumn& column : history.dropped) {
-    if (present.contains(column.column_id)) return false;
-    dropped.insert(column.column_id);
+    if (column.type > ColumnType::kBlob || present.contains(column.column_id)) return false;
+    if (!IsVariable(column.type) && (column.pack_length == 0 || column.pack_length > UINT16_MAX)) return false;
+    if (!dropped.insert(column.column_id).second) return false;
   }
   for (const InitialValue& value : history.initial_values) {
     const auto found = present.find(value.column_id);

@@ -2,6 +2,8 @@
 // The phases of a build, and filling the indexes from a snapshot.
 #include "ddl/index_builder.h"
 
+#include <span>
+
 #include "base/index_bounds.h"
 #include "bulk/external_sorter.h"
 #include "ddl/delta_applier.h"
@@ -50,7 +52,8 @@ void IndexBuilder::Leave() {
   snapshot_.Release();
   if (ids_.empty()) return;
   table_->table().SetBuild(nullptr);
-  catalog_.EndBuild(ids_, transactions_.next_transaction_id());
+  const auto ids = std::span<const IndexId>(ids_);
+  catalog_.EndBuild(ids.first(indexes_.size()), ids.subspan(indexes_.size()), transactions_.next_transaction_id());
   ids_.clear();
 }
 

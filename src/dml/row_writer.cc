@@ -206,7 +206,7 @@ Status RowWriter::NoteDelta(const catalog::IndexBuild& build, bool present, cons
   delta_.value.Clear();
   EncodeDelta(build, present, entry.key.view(), entry.value.view(), primary_key, &delta_.key, &delta_.value);
   CAIRN_RETURN_IF_ERROR(
-      transaction_->Lock(delta_.key.view(), {.mode = txn::LockMode::kExclusive, .wait = txn::LockWait::kWait}, nullptr));
+      transaction_->Lock(delta_.key.view(), {.mode = txn::LockMode::kExclusive, .is_row = false}, nullptr));
   return transaction_->Put(Family::kData, delta_.key.view(), delta_.value.view());
 }
 

@@ -105,6 +105,7 @@ Status Engine::ReclaimDropped() {
   CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
   for (const IndexId index : dropped) {
     if (worker_->stopping()) return Status::Ok();
+    if (transactions_->PreparedHaveWritten(index)) continue;  // it may write after the id was forgotten
     const IndexBounds bounds(index);
     CAIRN_RETURN_IF_ERROR(store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper()));
     CAIRN_RETURN_IF_ERROR(catalog_->ForgetDropped(index));

@@ -221,7 +221,8 @@ Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
         reader_->table().indexes()[options_.index].PrimaryKeyOf(key, entry_now_.view(), &primary_key_now));
     if (primary_key_now.view() == primary_key_.view()) {
       row->value = entry_now_.view();
-      return Status::Ok();
+      CAIRN_RETURN_IF_ERROR(CheckAgain(key, row->value, take));
+      if (*take) return Status::Ok();
     }
   } else if (!status.Is(Status::Code::kNotFound)) {
     return status;
@@ -231,14 +232,23 @@ Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
   return Status::Ok();
 }
 
+// Equal keys may be spelt otherwise since the filter saw the entry.
+Status IndexScan::CheckAgain(ByteView key, ByteView value, bool* take) {
+  if (options_.filter == nullptr) return Status::Ok();
+  const EntryFilter::Verdict verdict = options_.filter->Check(key, value);
+  *take = verdict == EntryFilter::Verdict::kTake;
+  return verdict == EntryFilter::Verdict::kInterrupted ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
+}
+
 // Opens the cursor over what is committed now and moves it past the position given last.
 Status IndexScan::Refresh(bool forward) {
   if (reader_->mode().ranges && !range_.is_active()) {
     ByteBuffer above;
     above.Assign(position_.view());
     above.AppendU8(0);
-    CAIRN_RETURN_IF_ERROR(forward ? BeginRange(true, position_.view(), upper_.view())
-                                  : BeginRange(false, lower_.view(), above.view()));
+    // Not from the position itself: it is in the range before, and this one may have to be covered anew.
+    CAIRN_RETURN_IF_ERROR(forward ? BeginRange(true, above.view(), upper_.view())
+                                  : BeginRange(false, lower_.view(), position_.view()));
   }
   CAIRN_RETURN_IF_ERROR(OpenCursor());
   if (forward) {

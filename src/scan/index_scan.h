@@ -88,6 +88,7 @@ class IndexScan {
   Status Take(FoundRow* row, bool* take);
   Status FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take);
   Status Confirm(ByteView key, FoundRow* row, bool* take);
+  Status CheckAgain(ByteView key, ByteView value, bool* take);
   Status Refresh(bool forward);
   Status EndOrError() const;
   void KeepPosition();

@@ -75,7 +75,10 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
     Status found = ByPrimaryKey(primary_key_.view(), row);
     if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
     if (found.ok() && !mode_.locking) return found;
-    CAIRN_RETURN_IF_ERROR(mode_.locking ? FindEntry(key) : transaction_->Get(Family::kData, key, view(), &entry_));
+    Status entry = mode_.locking ? FindEntry(key) : transaction_->Get(Family::kData, key, view(), &entry_);
+    // A row that has left the key is not the reader's any more.
+    if (entry.Is(Status::Code::kNotFound) && found.ok() && LeavesAbsentUnlocked()) UnlockLast();
+    CAIRN_RETURN_IF_ERROR(std::move(entry));
     ByteBuffer primary_key_now;
     CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_now));
     if (primary_key_now.view() == primary_key_.view()) {

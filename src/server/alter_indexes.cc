@@ -2,6 +2,8 @@
 // ALTER TABLE that adds and drops indexes.
 #include "server/alter_indexes.h"
 
+#include <algorithm>
+
 #include "server/errors.h"
 #include "server/session.h"
 #include "server/table_map.h"
@@ -115,6 +117,16 @@ IndexAlterContext* ContextOf(const Alter_inplace_info& changes) {
   return static_cast<IndexAlterContext*>(changes.handler_ctx);
 }
 
+// Those of all partitions, in their order; of a table without partitions its one.
+std::vector<IndexAlterContext*> AllContexts(const Alter_inplace_info& changes) {
+  if (changes.group_commit_ctx == nullptr) return {ContextOf(changes)};
+  std::vector<IndexAlterContext*> contexts;
+  for (inplace_alter_handler_ctx** one = changes.group_commit_ctx; *one != nullptr; ++one) {
+    contexts.push_back(static_cast<IndexAlterContext*>(*one));
+  }
+  return contexts;
+}
+
 }  // namespace
 
 const char* PrimaryKeyReason(const Alter_inplace_info& changes) {
@@ -175,23 +187,20 @@ bool PrepareIndexChanges(THD* thd, const TABLE& table, const TABLE& altered, Alt
   return Raise(thd, context->builder->Begin(), const_cast<TABLE*>(&altered), context);
 }
 
+// The partitions of a table are filled one after the other: the last one catches up for all.
 bool BuildIndexes(THD* thd, TABLE* altered, Alter_inplace_info* changes) {
   IndexAlterContext* const context = ContextOf(*changes);
   if (context == nullptr || context->builder == nullptr) return false;
-  Status status = context->builder->Fill();
-  if (status.ok()) status = context->builder->CatchUp();
-  return Raise(thd, status, altered, context);
+  if (Raise(thd, context->builder->Fill(), altered, context)) return true;
+  const std::vector<IndexAlterContext*> contexts = AllContexts(*changes);
+  if (context != contexts.back()) return false;
+  return std::any_of(contexts.begin(), contexts.end(), [&](IndexAlterContext* one) {
+    return Raise(thd, one->builder->CatchUp(), altered, one);
+  });
 }
 
 bool CommitIndexChanges(THD* thd, TABLE* altered, Alter_inplace_info* changes) {
-  std::vector<IndexAlterContext*> contexts;
-  if (changes->group_commit_ctx != nullptr) {
-    for (inplace_alter_handler_ctx** one = changes->group_commit_ctx; *one != nullptr; ++one) {
-      contexts.push_back(static_cast<IndexAlterContext*>(*one));
-    }
-  } else {
-    contexts.push_back(ContextOf(*changes));
-  }
+  const std::vector<IndexAlterContext*> contexts = AllContexts(*changes);
   std::vector<catalog::Catalog::Replacement> replacements;
   for (IndexAlterContext* context : contexts) {
     if (context->builder != nullptr) {

@@ -22,6 +22,10 @@ namespace cairn::server {
 // Drops a table by the server's path; the server's error number.
 int DropTableByPath(const char* path);
 
+// Whether a prepared transaction has changed the table. Without a connection it has no metadata lock, and
+// its rows would be lost with the ones a statement drops or copies.
+bool HeldByPrepared(const catalog::TableDef& def);
+
 // For the server's recovery of an interrupted ALTER TABLE: 0 when the dictionary has the new version.
 int CheckTableVersion(handlerton* hton, const char* path, const LEX_CUSTRING* version, ulonglong create_id);
 
@@ -70,6 +74,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void unlock_row() override;
 
   // handler_scan.cc: reading.
+  handler* clone(const char* name, MEM_ROOT* memory) override;
   int rnd_init(bool scan) override;
   int rnd_end() override;
   int rnd_next(uchar* record) override;
@@ -172,6 +177,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int FinishWrite(const Status& status);
   Status CommitCopiedRows();
   bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;
+  bool RecordsAreEqual() const;
   void NoteAutoIncrement(const uchar* record);
 
   void UpdateIndexStatistics();

@@ -77,8 +77,15 @@ int Handler::rename_table(const char* from, const char* to) {
   return status.Is(Status::Code::kNotFound) ? HA_ERR_NO_SUCH_TABLE : Fail(status);
 }
 
+bool HeldByPrepared(const catalog::TableDef& def) {
+  return !def.temporary && GlobalEngine()->transactions().PreparedHaveWritten(def.indexes.front().id);
+}
+
 int DropTableByPath(const char* path) {
-  const Status status = GlobalEngine()->catalog().Drop(TableNameOfPath(path));
+  std::shared_ptr<catalog::Table> table;
+  const std::string name = TableNameOfPath(path);
+  if (GlobalEngine()->catalog().Find(name, &table).ok() && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  const Status status = GlobalEngine()->catalog().Drop(name);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
   if (status.ok()) GlobalEngine()->WakeReclaimer();
   return ServerError(current_thd, status, nullptr);
@@ -107,6 +114,7 @@ int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING* version
 int Handler::delete_table(const char* name) { return DropTableByPath(name); }
 
 int Handler::truncate() {
+  if (HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   std::shared_ptr<catalog::Table> emptied;
   Status status = GlobalEngine()->catalog().Truncate(TableNameOfPath(name_.c_str()), &emptied);
   if (!status.ok()) return Fail(status);

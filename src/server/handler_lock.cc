@@ -38,6 +38,13 @@ void Handler::SetReadMode(bool locking, txn::LockMode mode, bool skip_locked) {
   skip_locked_ = skip_locked;
 }
 
+// A merge of index scans reads by clones, which the server does not tell how the statement uses the table.
+handler* Handler::clone(const char* name, MEM_ROOT* memory) {
+  handler* const copy = handler::clone(name, memory);
+  if (copy != nullptr) static_cast<Handler*>(copy)->SetReadMode(locking_, lock_mode_, skip_locked_);
+  return copy;
+}
+
 // The server does not keep table locks for this engine (lock_count() is 0); it only says here how
 // a statement means to use the table.
 THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {

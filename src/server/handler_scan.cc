@@ -124,6 +124,9 @@ int Handler::MoveScan(uchar* record, bool forward) {
 }
 
 int Handler::rnd_init(bool scan) {
+  const int command = thd_sql_command(ha_thd());
+  const bool copies = command == SQLCOM_ALTER_TABLE || command == SQLCOM_CREATE_INDEX || command == SQLCOM_DROP_INDEX;
+  if (copies && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   BindReader();
   MakePlans(0, false);
   scan_started_ = false;

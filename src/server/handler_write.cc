@@ -75,7 +75,18 @@ bool Handler::IsUnchanged(const uchar* old_record, const uchar* new_record) cons
   const int command = thd_sql_command(ha_thd());
   if (table->versioned() || IsSequence()) return false;
   return (command == SQLCOM_REPLACE || command == SQLCOM_REPLACE_SELECT) && old_record == table->record[1] &&
-         new_record == table->record[0] && !compare_record(table);
+         new_record == table->record[0] && RecordsAreEqual();
+}
+
+// The server's own comparison leaves out the columns that a REPLACE does not name.
+bool Handler::RecordsAreEqual() const {
+  for (Field** at = table->field; *at != nullptr; ++at) {
+    const Field& field = **at;
+    if (!field.stored_in_db()) continue;
+    if (field.is_null() != field.is_null_in_record(table->record[1])) return false;
+    if (!field.is_null() && (*at)->cmp_binary_offset(table_share->rec_buff_length) != 0) return false;
+  }
+  return true;
 }
 
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {

@@ -65,9 +65,15 @@ Status TempFile::Append(ByteView bytes) {
   return Status::Ok();
 }
 
-Status TempFile::StartReading() {
-  if (writer_ != nullptr) CAIRN_RETURN_IF_ERROR(FromRocks(writer_->Close()));
+Status TempFile::EndWriting() {
+  if (writer_ == nullptr) return Status::Ok();
+  const rocks::Status closed = writer_->Close();
   writer_.reset();
+  return FromRocks(closed);
+}
+
+Status TempFile::StartReading() {
+  CAIRN_RETURN_IF_ERROR(EndWriting());
   return FromRocks(store_.impl_->root->GetEnv()->NewSequentialFile(path_, &reader_, PlainFiles()));
 }
 

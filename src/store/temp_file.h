@@ -30,6 +30,9 @@ class TempFile {
   // Appends; write large pieces, nothing is gathered here.
   Status Append(ByteView bytes);
 
+  // Ends writing and gives back the file's descriptor.
+  Status EndWriting();
+
   // Ends writing and goes to the front for reading.
   Status StartReading();
 

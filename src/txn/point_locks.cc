@@ -37,8 +37,9 @@ Status PointLocks::Lock(LockOwner& owner, ByteView key, const LockOptions& optio
   LockEntry* entry = shard.Find(key, hash);
   LockRequest* mine = entry == nullptr ? nullptr : FindHeld(entry, owner);
   LockResult got;
-  if (mine != nullptr && (mine->mode >= options.mode || TryStrengthen(entry, mine))) {
-    got.newly_acquired = false;
+  const bool strengthens = mine != nullptr && mine->mode < options.mode;
+  if (mine != nullptr && (!strengthens || TryStrengthen(entry, mine))) {
+    got.newly_acquired = strengthens;
     if (mine->count != kLockCountMax) ++mine->count;
     got.handle = mine;
   } else if (entry == nullptr || (mine == nullptr && entry->waiters == nullptr &&

@@ -25,6 +25,7 @@ struct LockOptions {
   LockMode mode = LockMode::kExclusive;
   LockWait wait = LockWait::kWait;
   uint32_t timeout_ms = 50'000;  // for kWait; 0 gives up as kNoWait does, but with kLockTimeout
+  bool is_row = true;            // false: no row or entry of a table, so a strict read view knows nothing of it
 };
 
 struct LockRequest;  // a lock held or waited for; internal to the implementation

@@ -96,7 +96,7 @@ void Transaction::DropView() {
 Status Transaction::Lock(ByteView key, const LockOptions& options, LockResult* result) {
   LockResult got;
   CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, key, options, &got));
-  if (strict_snapshot_ && got.newly_acquired && options.mode == LockMode::kExclusive && view_.taken()) {
+  if (strict_snapshot_ && options.is_row && got.newly_acquired && options.mode == LockMode::kExclusive && view_.taken()) {
     if (Status status = CheckUnchangedSinceView(key); !status.ok()) {
       manager_.locks_.Unlock(*this, got.handle);
       return status;

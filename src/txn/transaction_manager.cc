@@ -214,11 +214,28 @@ std::vector<TransactionRow> TransactionManager::List() const {
   return rows;
 }
 
-bool TransactionManager::PreparedHaveWritten(IndexId index) const {
-  std::lock_guard lock(mutex_);
+// Not prepared_ alone: a connection that goes away gives up its metadata locks before its transaction.
+// False: somebody is at something long.
+bool TransactionManager::LookForPrepared(IndexId index, bool* found) {
   const auto ends = [index](const auto& written) { return std::binary_search(written.begin(), written.end(), index); };
-  return std::any_of(ending_.begin(), ending_.end(), ends) ||
-         std::any_of(prepared_.begin(), prepared_.end(), [&](const auto& one) { return one.second->HasWritten(index); });
+  *found = std::any_of(ending_.begin(), ending_.end(), ends);
+  for (Transaction* one = transactions_; one != nullptr && !*found; one = one->next_) {
+    if (!one->listed_prepared_.load(std::memory_order_seq_cst)) continue;
+    if ((one->written_bits_.load(std::memory_order_seq_cst) & Transaction::BitOf(index)) == 0) continue;
+    if (!one->latch_.TryLook()) return false;
+    *found = one->HasWritten(index);
+    one->latch_.EndLook();
+  }
+  return true;
+}
+
+bool TransactionManager::PreparedHaveWritten(IndexId index) {
+  bool found;
+  std::unique_lock lock(mutex_);
+  long_change_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  while (!LookForPrepared(index, &found)) long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
+  long_change_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+  return found;
 }
 
 uint64_t TransactionManager::oldest_transaction_id() const {

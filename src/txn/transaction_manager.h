@@ -78,8 +78,9 @@ class TransactionManager {
   Status CommitPrepared(ByteView name, store::Durability durability);
   Status RollbackPrepared(ByteView name);
 
-  // Whether one of these has changed an index; also while it is being committed or rolled back.
-  bool PreparedHaveWritten(IndexId index) const;
+  // Whether a prepared transaction has changed an index, with a connection or without; also while it is
+  // being committed or rolled back. Others' commits are waited for where it can't be told at once.
+  bool PreparedHaveWritten(IndexId index);
 
   // Every transaction that begins from now on has this id or a higher one.
   uint64_t next_transaction_id() const { return next_id_.load(std::memory_order_relaxed); }
@@ -111,6 +112,7 @@ class TransactionManager {
   Status FindPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper, bool forward,
                      bool* found, PendingEntry* entry);
   // One look at all transactions; mutex_ is held. False: one is in the middle of a long change.
+  bool LookForPrepared(IndexId index, bool* found);
   bool LookForPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper, bool forward,
                       bool* found, PendingEntry* entry);
   void TellLongChangeEnded();
