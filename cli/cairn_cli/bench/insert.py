@@ -13,7 +13,7 @@ from typing import Any, Literal
 from cairn_cli import paths
 from cairn_cli.bench import client, settle
 from cairn_cli.bench.engines import Engine
-from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, StepFailed, Target
+from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, StepFailed, Target, cost_columns
 from cairn_cli.errors import CairnError
 
 _DATABASE = "insertbench"
@@ -134,7 +134,7 @@ class Insert:
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
         """Rates, stalls, costs."""
-        per, detail = "metrics.per_operation.", "outcome.detail."
+        detail = "outcome.detail."
         return [
             Column("operations/s", "rate", 0, "higher"),
             Column("rows reached %", f"{detail}reached_percent", 1, "higher"),
@@ -147,15 +147,7 @@ class Insert:
             *(Column(f"p99 {name} ms", f"outcome.latencies.{name}.p99_ms", 2, "lower")
               for name in ("insert", "delete", "query")),
             Column("longest MIN(id) ms", f"{detail}min_id_ms", 1, "lower"),
-            Column("reads/op", f"{per}reads", 3, "lower"),
-            Column("KB read/op", f"{per}read_kb", 2, "lower"),
-            Column("writes/op", f"{per}writes", 3, "lower"),
-            Column("KB written/op", f"{per}written_kb", 2, "lower"),
-            Column("flushes/op", f"{per}flushes", 4, "lower"),
-            Column("server CPU µs/op", f"{per}server_cpu_us", 1, "lower"),
-            Column("client CPU µs/op", f"{per}client_cpu_us", 1, "lower"),
-            Column("total CPU µs/op", f"{per}total_cpu_us", 1, "lower"),
-            Column("context switches/op", f"{per}context_switches", 3, "lower"),
+            *cost_columns(cpu_digits=1, switch_digits=3),
             Column("database MB", "metrics.size.database_bytes", 0, "lower", 1e6),
             Column("RSS MB", "metrics.memory.rss_bytes", 0, "lower", 1e6),
             Column("peak RSS MB", "metrics.memory.peak_rss_bytes", 0, "lower", 1e6),

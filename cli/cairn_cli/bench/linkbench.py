@@ -14,7 +14,7 @@ from typing import Any
 from cairn_cli import paths
 from cairn_cli.bench import client
 from cairn_cli.bench.engines import Engine
-from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, StepFailed, Target
+from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, StepFailed, Target, cost_columns
 
 OPERATIONS = ("ADD_LINK", "DELETE_LINK", "UPDATE_LINK", "COUNT_LINK", "MULTIGET_LINK",
               "GET_LINKS_LIST", "ADD_NODE", "UPDATE_NODE", "DELETE_NODE", "GET_NODE")
@@ -108,18 +108,9 @@ class LinkBench:
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
         """What the field's tables have."""
-        per = "metrics.per_operation."
         return [
             Column("operations/s", "rate", 0, "higher"),
-            Column("reads/op", f"{per}reads", 3, "lower"),
-            Column("KB read/op", f"{per}read_kb", 2, "lower"),
-            Column("writes/op", f"{per}writes", 3, "lower"),
-            Column("KB written/op", f"{per}written_kb", 2, "lower"),
-            Column("flushes/op", f"{per}flushes", 4, "lower"),
-            Column("server CPU µs/op", f"{per}server_cpu_us", 0, "lower"),
-            Column("client CPU µs/op", f"{per}client_cpu_us", 0, "lower"),
-            Column("total CPU µs/op", f"{per}total_cpu_us", 0, "lower"),
-            Column("context switches/op", f"{per}context_switches", 2, "lower"),
+            *cost_columns(cpu_digits=0, switch_digits=2),
             Column("database MB", "metrics.size.database_bytes", 0, "lower", 1e6),
             Column("data folder MB", "metrics.size.data_bytes", 0, "lower", 1e6),
             Column("RSS MB", "metrics.memory.rss_bytes", 0, "lower", 1e6),

@@ -12,13 +12,13 @@ from cairn_cli.bench.oltp_lines import BY_NAME, LAST_BEFORE_PAUSE, Line
 from cairn_cli.bench.sysbench_tables import (
     BYTES_PER_ROW,
     SameEverywhere,
+    SettledTables,
     Tables,
     index_problems,
     load,
     pick,
     settle,
     tables_of,
-    wait_until_idle,
 )
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, Target
 from cairn_cli.errors import CairnError
@@ -27,7 +27,7 @@ _WARM_SECONDS_MAX = 5
 _WARM_SHARE = 4  # a quarter of the measured time
 
 
-class OltpWorkload:
+class OltpWorkload(SettledTables):
     """Load, then all micro-benchmarks in one step, for each number of clients."""
 
     NAME = "oltp"
@@ -58,12 +58,6 @@ class OltpWorkload:
     def disk_bytes_needed(self, options: argparse.Namespace, engine: Engine) -> int:
         """Of uncompressed tables with room for splits and for what the writes leave."""
         return 2 * tables_of(options).total * BYTES_PER_ROW
-
-    def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
-                progress: Callable[[str], None]) -> None:
-        """A server that was started just now may still be putting its files in order."""
-        if step.repeatable:
-            wait_until_idle(target, tables_of(options), progress)
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:

@@ -14,12 +14,12 @@ from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.sysbench_tables import (
     BYTES_PER_ROW,
     SameEverywhere,
+    SettledTables,
     Tables,
     load,
     pick,
     settle,
     tables_of,
-    wait_until_idle,
 )
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, Target
 
@@ -50,7 +50,7 @@ SCANS = (
 )
 
 
-class ScanWorkload:
+class ScanWorkload(SettledTables):
     """Load, scans, random updates, scans."""
 
     NAME = "scan"
@@ -94,12 +94,6 @@ class ScanWorkload:
     def disk_bytes_needed(self, options: argparse.Namespace, engine: Engine) -> int:
         """Of uncompressed tables with room for splits."""
         return tables_of(options).total * BYTES_PER_ROW
-
-    def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
-                progress: Callable[[str], None]) -> None:
-        """A server that was started just now may still be putting its files in order."""
-        if step.repeatable:
-            wait_until_idle(target, tables_of(options), progress)
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from cairn_cli.bench import settle as settling
 from cairn_cli.bench import sysbench
-from cairn_cli.bench.workload import Outcome, Target
+from cairn_cli.bench.workload import Outcome, Step, Target
 from cairn_cli.errors import CairnError
 
 # What the published results' tables take in InnoDB, with the index k and room for splits and undo.
@@ -157,6 +157,16 @@ def settle(target: Target, tables: Tables, progress: Callable[[str], None]) -> f
     for number in tables.numbers():
         target.query(f"ANALYZE TABLE sbtest{number}", sysbench.DATABASE)
     return wait_until_idle(target, tables, progress)
+
+
+class SettledTables:
+    """The part of a workload on these tables that waits before a measured step."""
+
+    def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
+                progress: Callable[[str], None]) -> None:
+        """A server that was started just now may still be putting its files in order."""
+        if step.repeatable:
+            wait_until_idle(target, tables_of(options), progress)
 
 
 def wait_until_idle(target: Target, tables: Tables, progress: Callable[[str], None]) -> float:

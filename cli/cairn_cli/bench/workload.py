@@ -92,6 +92,22 @@ class Column:
     divisor: float = 1.0
 
 
+def cost_columns(cpu_digits: int, switch_digits: int) -> list[Column]:
+    """What an operation costs the disk (KB of 1024 bytes) and the CPU (µs)."""
+    per = "metrics.per_operation."
+    return [
+        Column("reads/op", f"{per}reads", 3, "lower"),
+        Column("KB read/op", f"{per}read_kb", 2, "lower"),
+        Column("writes/op", f"{per}writes", 3, "lower"),
+        Column("KB written/op", f"{per}written_kb", 2, "lower"),
+        Column("flushes/op", f"{per}flushes", 4, "lower"),
+        Column("server CPU µs/op", f"{per}server_cpu_us", cpu_digits, "lower"),
+        Column("client CPU µs/op", f"{per}client_cpu_us", cpu_digits, "lower"),
+        Column("total CPU µs/op", f"{per}total_cpu_us", cpu_digits, "lower"),
+        Column("context switches/op", f"{per}context_switches", switch_digits, "lower"),
+    ]
+
+
 class Workload(Protocol):
     """What a workload is: `WORKLOAD` in the module (or package) `cairn_cli.bench.<NAME>`.
 
