@@ -72,15 +72,13 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
   };
   Writer NewWriter() { return {Begin(), {}}; }
 
-  static txn::LockOptions NoWait() { return {.mode = txn::LockMode::kExclusive, .wait = txn::LockWait::kNoWait}; }
-
   // Makes `id` the row, or nothing; kLockBusy when somebody else changes it.
   Status Set(Writer& writer, int id, std::optional<Row> row) {
     const Row old_key{id, kNull, 0};
     ByteBuffer key;
     access->primary().EncodePrimaryKey(RecordOf(old_key).data(), 0, &key);
     writer.transaction->StartStatement();
-    CAIRN_RETURN_IF_ERROR(writer.transaction->Lock(key.view(), NoWait(), nullptr));
+    CAIRN_RETURN_IF_ERROR(writer.transaction->Lock(key.view(), txn::kNoWait, nullptr));
     const auto mine = writer.changes.find(id);
     const auto theirs = committed.find(id);
     std::optional<Row> old;
@@ -90,7 +88,7 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
       old = theirs->second;
     }
     dml::RowWriter rows;
-    rows.Bind(writer.transaction.get(), access.get(), NoWait());
+    rows.Bind(writer.transaction.get(), access.get(), txn::kNoWait);
     Status status;
     if (old && row) {
       const TestRecord before = RecordOf(*old), after = RecordOf(*row);

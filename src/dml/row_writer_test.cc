@@ -28,9 +28,8 @@ using codec::testing::SmallCollation;
 using codec::testing::TestRecord;
 using Code = Status::Code;
 using store::Durability;
+using txn::kNoWait;
 using txn::Transaction;
-
-constexpr txn::LockOptions kNoWait{.mode = txn::LockMode::kExclusive, .wait = txn::LockWait::kNoWait};
 
 struct ModelRow {
   TestRecord record;

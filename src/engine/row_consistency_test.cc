@@ -10,8 +10,7 @@
 #include "dml/row_writer.h"
 #include "scan/index_scan.h"
 #include "scan/table_check.h"
-#include "store/store_testing.h"
-#include "txn/transaction_manager.h"
+#include "txn/txn_testing.h"
 
 namespace cairn::engine {
 namespace {
@@ -23,9 +22,8 @@ using codec::testing::Randomly;
 using codec::testing::TestRecord;
 using Code = Status::Code;
 using store::Durability;
+using txn::kNoWait;
 using txn::Transaction;
-
-constexpr txn::LockOptions kNoWait{.mode = txn::LockMode::kExclusive, .wait = txn::LockWait::kNoWait};
 
 class RowConsistencyTest : public ::testing::Test, public store::StoreFixture {
  protected:

@@ -65,7 +65,7 @@ class LockingScanTest : public ::testing::Test, public ScanFixture {
   std::unique_ptr<Transaction> Hold(int id) {
     auto transaction = Begin();
     transaction->StartStatement();
-    EXPECT_TRUE(transaction->Lock(PrimaryKey(id), {.wait = LockWait::kNoWait}, nullptr).ok());
+    EXPECT_TRUE(transaction->Lock(PrimaryKey(id), txn::kNoWait, nullptr).ok());
     return transaction;
   }
 };

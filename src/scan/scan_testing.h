@@ -109,7 +109,7 @@ class ScanFixture : public txn::TxnFixture {
     return key.ToString();
   }
   Status Change(txn::Transaction& transaction, const Row& row, bool put) const {
-    CAIRN_RETURN_IF_ERROR(transaction.Lock(PrimaryKey(row.id), {.wait = txn::LockWait::kNoWait}, nullptr));
+    CAIRN_RETURN_IF_ERROR(transaction.Lock(PrimaryKey(row.id), txn::kNoWait, nullptr));
     for (const auto& [key, value] : EntriesOf(row)) {
       CAIRN_RETURN_IF_ERROR(put ? transaction.Put(store::Family::kData, key, value)
                                 : transaction.Delete(store::Family::kData, key));

@@ -37,9 +37,7 @@ void SetGlobals(std::unique_ptr<engine::Engine> engine, handlerton* hton) {
   global_handlerton = hton;
 }
 
-Session::Session(THD* thd) : thd_(thd), transaction_(global_engine->transactions().NewTransaction()) {
-  transaction_->user_data = thd;
-}
+Session::Session(THD* thd) : thd_(thd), transaction_(global_engine->transactions().NewTransaction(thd)) {}
 
 Session::~Session() {
   for (CursorHolder* holder : holders_) holder->OnSessionEnd();
@@ -114,10 +112,12 @@ Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
 
 void Session::DetachPrepared() {
   DetachCursors();
-  transaction_->user_data = nullptr;
-  global_engine->transactions().Detach(std::move(transaction_));
-  transaction_ = global_engine->transactions().NewTransaction();
-  transaction_->user_data = thd_;
+  std::unique_ptr<txn::Transaction> other = global_engine->transactions().NewTransaction(thd_);
+  // KILL calls transaction() from its own thread, under this mutex.
+  mysql_mutex_lock(&thd_->LOCK_thd_data);
+  transaction_.swap(other);
+  mysql_mutex_unlock(&thd_->LOCK_thd_data);
+  global_engine->transactions().Detach(std::move(other));
 }
 
 }  // namespace cairn::server

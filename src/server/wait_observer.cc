@@ -10,7 +10,7 @@ extern "C" int thd_deadlock_victim_preference(const MYSQL_THD thd1, const MYSQL_
 
 namespace cairn::server {
 namespace {
-THD* ThdOf(const txn::LockOwner& owner) { return static_cast<THD*>(owner.user_data); }
+THD* ThdOf(const txn::LockOwner& owner) { return static_cast<THD*>(owner.user_data()); }
 }  // namespace
 
 void ServerWaitObserver::OnWait(txn::LockOwner& waiter, txn::LockOwner& blocker) {

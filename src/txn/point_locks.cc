@@ -74,6 +74,7 @@ bool PointLocks::TryStrengthen(LockEntry* entry, LockRequest* mine) {
   std::unique_lock graph_lock(wait_mutex_, std::defer_lock);
   if (entry->waiters != nullptr) graph_lock.lock();
   mine->mode = LockMode::kExclusive;
+  TellOvertaken(entry->waiters, *mine->owner);
   return true;
 }
 

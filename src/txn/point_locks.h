@@ -74,6 +74,8 @@ class PointLocks final : public RowLocks {
 
   // Precondition: wait_mutex_ is locked.
   void EndWait(LockOwner& owner, bool victim);
+  // `by` has come before the waiters from `first` on.
+  void TellOvertaken(LockRequest* first, LockOwner& by);
   LockOwner* FindVictim(LockOwner& start);
   LockOwner* ChooseVictim(const std::vector<LockOwner*>& cycle);
 

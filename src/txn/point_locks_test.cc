@@ -4,58 +4,17 @@
 
 #include <array>
 #include <atomic>
-#include <memory>
 #include <random>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "txn/point_locks_testing.h"
+
 namespace cairn::txn {
 namespace {
 
 using Code = Status::Code;
-
-class Owner final : public LockOwner {
- public:
-  explicit Owner(uint64_t id, uint64_t writes = 0) {
-    id_ = id;
-    write_count_ = writes;
-  }
-};
-
-constexpr LockOptions kX{.mode = LockMode::kExclusive};
-constexpr LockOptions kS{.mode = LockMode::kShared};
-constexpr LockOptions kXNow{.mode = LockMode::kExclusive, .wait = LockWait::kNoWait};
-constexpr LockOptions kSNow{.mode = LockMode::kShared, .wait = LockWait::kNoWait};
-
-// A request on a thread of its own.
-class Waiter {
- public:
-  Waiter(RowLocks& locks, LockOwner& owner, std::string key, const LockOptions& options)
-      : thread_([this, &locks, &owner, key = std::move(key), options] {
-          status_ = locks.Lock(owner, key, options, &result_);
-          done_ = true;
-        }) {}
-  ~Waiter() {
-    if (thread_.joinable()) thread_.join();
-  }
-  Code Join() {
-    thread_.join();
-    return status_.code();
-  }
-  bool done() const { return done_; }
-  const LockResult& result() const { return result_; }
-
- private:
-  Status status_;
-  LockResult result_;
-  std::atomic<bool> done_{false};
-  std::thread thread_;
-};
-
-void AwaitWaiting(const RowLocks& locks, uint64_t count) {
-  while (locks.waiting_count() != count) std::this_thread::yield();
-}
 
 class PointLocksTest : public ::testing::Test {
  protected:
@@ -288,68 +247,6 @@ TEST_F(PointLocksTest, ManyLocksAreReleasedAndTheirMemoryToo) {
   locks.ReleaseAll(a);
   EXPECT_EQ(locks.lock_count(), 0u);
   EXPECT_LE(locks.memory_bytes(), before + 4096);
-}
-
-class RecordingObserver final : public WaitObserver {
- public:
-  void OnWait(LockOwner& waiter, LockOwner& blocker) override {
-    last_waiter = waiter.id();
-    last_blocker = blocker.id();
-    if (interrupt_blocker) blocker.Interrupt();
-    ++waits;
-  }
-  void OnSleep(LockOwner&) override { ++sleeps; }
-  void OnWake(LockOwner&) override { ++wakes; }
-  bool IsKilled(LockOwner& waiter) override { return waiter.id() == killed_id; }
-  int VictimPreference(LockOwner& a, LockOwner& b) override {
-    return a.id() == preferred_victim_id ? -1 : b.id() == preferred_victim_id ? 1 : 0;
-  }
-  std::atomic<uint64_t> last_waiter{0}, last_blocker{0}, killed_id{0}, preferred_victim_id{0};
-  std::atomic<int> waits{0}, sleeps{0}, wakes{0};
-  std::atomic<bool> interrupt_blocker{false};
-};
-
-TEST(PointLocksObserver, HearsOfWaitsAndDecidesAboutVictims) {
-  RecordingObserver observer;
-  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
-  Owner a{1}, b{2};
-  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
-  observer.killed_id = 2;
-  EXPECT_EQ(locks.Lock(b, "x", kX, nullptr).code(), Code::kInterrupted);
-  EXPECT_EQ(observer.sleeps, 0);
-  observer.killed_id = 0;
-  observer.preferred_victim_id = 1;
-  observer.waits = 0;
-  Waiter waiter(locks, a, "y", kX);
-  AwaitWaiting(locks, 1);
-  while (observer.waits != 1) std::this_thread::yield();
-  EXPECT_EQ(observer.last_waiter, 1u);
-  EXPECT_EQ(observer.last_blocker, 2u);
-  Waiter closing(locks, b, "x", kX);
-  EXPECT_EQ(waiter.Join(), Code::kDeadlock);
-  locks.ReleaseAll(a);
-  EXPECT_EQ(closing.Join(), Code::kOk);
-  EXPECT_EQ(observer.sleeps, observer.wakes);
-  locks.ReleaseAll(b);
-}
-
-TEST(PointLocksObserver, MayInterruptTheBlocker) {
-  RecordingObserver observer;
-  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
-  Owner a{1}, b{2}, c{3};
-  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
-  Waiter blocker(locks, b, "x", kX);
-  AwaitWaiting(locks, 1);
-  while (observer.waits != 1) std::this_thread::yield();
-  observer.interrupt_blocker = true;
-  Waiter waiter(locks, c, "y", kX);
-  EXPECT_EQ(blocker.Join(), Code::kInterrupted);
-  locks.ReleaseAll(b);
-  EXPECT_EQ(waiter.Join(), Code::kOk);
-  locks.ReleaseAll(a);
-  locks.ReleaseAll(c);
 }
 
 // Mutual exclusion and progress under random load: each key guards a plain integer.

@@ -6,18 +6,14 @@
 #include <cassert>
 #include <chrono>
 
+#include "base/clock.h"
+
 namespace cairn::txn {
 namespace {
 
 uint64_t UnixTimeUs() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::system_clock::now().time_since_epoch())
-                                   .count());
-}
-
-uint64_t SteadyTimeUs() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
                                    .count());
 }
 
@@ -42,10 +38,13 @@ Status PointLocks::Wait::Run(std::unique_lock<std::mutex>& shard_lock, LockEntry
     return Status::Of(Status::Code::kDeadlock);
   }
   PinBlockers();
+  if (mine_ != nullptr) locks_.TellOvertaken(request_->next, owner_);
   graph_lock.unlock();
   shard_lock.unlock();
-  TellObserver();
-  return Leave(Sleep(), result);
+  TellObserverOf(pinned_);
+  Status status = Leave(Sleep(), result);
+  ForgetOvertakers();
+  return status;
 }
 
 void PointLocks::Wait::Enqueue(LockEntry* entry) {
@@ -79,18 +78,42 @@ bool PointLocks::Wait::BreakDeadlocks() {
 void PointLocks::Wait::PinBlockers() {
   if (locks_.options_.observer == nullptr) return;
   ForEachBlocker(*request_, [this](LockOwner& blocker) {
-    std::lock_guard lock(blocker.sleep_mutex_);
-    ++blocker.pins_;
+    blocker.Pin();
     pinned_.push_back(&blocker);
     return true;
   });
 }
 
-void PointLocks::Wait::TellObserver() {
-  for (LockOwner* blocker : pinned_) {
+void PointLocks::Wait::TellObserverOf(const std::vector<LockOwner*>& blockers) {
+  for (LockOwner* blocker : blockers) {
     locks_.options_.observer->OnWait(owner_, *blocker);
-    std::lock_guard lock(blocker->sleep_mutex_);
-    if (--blocker->pins_ == 0) blocker->sleep_.notify_all();
+    blocker->Unpin();
+  }
+}
+
+// What is left was not waited for after all.
+void PointLocks::Wait::ForgetOvertakers() {
+  std::vector<LockOwner*> left;
+  {
+    std::lock_guard lock(owner_.sleep_mutex_);
+    left.swap(owner_.overtakers_);
+  }
+  for (LockOwner* overtaker : left) overtaker->Unpin();
+}
+
+// Until it is woken for good or the time is over. In between it tells the observer who has overtaken it:
+// that is the waiter's own thread's part.
+void PointLocks::Wait::SleepUntilEnd(std::unique_lock<std::mutex>& sleep_lock) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  const auto has_ended = [this] { return owner_.wake_ != LockOwner::Wake::kNone || owner_.interrupted_.load(); };
+  for (;;) {
+    owner_.sleep_.wait_until(sleep_lock, deadline, [&] { return has_ended() || !owner_.overtakers_.empty(); });
+    if (has_ended() || owner_.overtakers_.empty()) return;
+    std::vector<LockOwner*> overtakers;
+    overtakers.swap(owner_.overtakers_);
+    sleep_lock.unlock();
+    TellObserverOf(overtakers);
+    sleep_lock.lock();
   }
 }
 
@@ -102,11 +125,8 @@ PointLocks::Wait::End PointLocks::Wait::Sleep() {
   }
   End end = End::kTimeout;
   {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
     std::unique_lock lock(owner_.sleep_mutex_);
-    owner_.sleep_.wait_until(lock, deadline, [this] {
-      return owner_.wake_ != LockOwner::Wake::kNone || owner_.interrupted_.load();
-    });
+    SleepUntilEnd(lock);
     if (owner_.wake_ == LockOwner::Wake::kGranted) {
       end = End::kGranted;
     } else if (owner_.wake_ == LockOwner::Wake::kVictim) {
@@ -189,6 +209,19 @@ void PointLocks::GrantWaiters(LockShard& shard, LockEntry* entry) {
       entry->holders = waiter;
     }
     EndWait(owner, /*victim=*/false);
+  }
+}
+
+// Those who want the lock shared did not wait for it before; the others did, and have told.
+void PointLocks::TellOvertaken(LockRequest* first, LockOwner& by) {
+  if (options_.observer == nullptr) return;
+  for (LockRequest* waiter = first; waiter != nullptr; waiter = waiter->next) {
+    LockOwner& owner = *waiter->owner;
+    if (waiter->mode != LockMode::kShared || &owner == &by) continue;
+    by.Pin();
+    std::lock_guard lock(owner.sleep_mutex_);
+    owner.overtakers_.push_back(&by);
+    owner.sleep_.notify_all();
   }
 }
 

@@ -50,7 +50,10 @@ class PointLocks::Wait {
   bool BreakDeadlocks();
   void PinBlockers();
   void TellObserver();
+  void TellObserverOf(const std::vector<LockOwner*>& blockers);
   End Sleep();
+  void SleepUntilEnd(std::unique_lock<std::mutex>& sleep_lock);
+  void ForgetOvertakers();
   Status Leave(End end, LockResult* result);
   Status Granted(LockResult* result);
 

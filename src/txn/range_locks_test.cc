@@ -16,7 +16,6 @@ namespace {
 using Code = Status::Code;
 using store::Durability;
 using store::Family;
-constexpr LockOptions kNoWait{.wait = LockWait::kNoWait};
 
 class RangeLocksTest : public ::testing::Test, public TxnFixture {
  protected:

@@ -12,6 +12,22 @@ LockOwner::~LockOwner() {
   sleep_.wait(lock, [this] { return pins_ == 0; });
 }
 
+void LockOwner::Pin() {
+  std::lock_guard lock(sleep_mutex_);
+  ++pins_;
+}
+
+void LockOwner::Unpin() {
+  std::lock_guard lock(sleep_mutex_);
+  if (--pins_ == 0) sleep_.notify_all();
+}
+
+void LockOwner::SetUserData(void* user_data) {
+  std::unique_lock lock(sleep_mutex_);
+  sleep_.wait(lock, [this] { return pins_ == 0; });
+  user_data_ = user_data;
+}
+
 void LockOwner::Interrupt() {
   interrupted_.store(true);
   std::lock_guard lock(sleep_mutex_);

@@ -43,8 +43,9 @@ class WaitObserver {
  public:
   virtual ~WaitObserver() = default;
 
-  // `waiter` is about to wait for `blocker` (called once for each). No internal mutex is held,
-  // so it may call Interrupt() of either; both are alive until it returns.
+  // `waiter` is about to wait for `blocker` (called once for each), or waits already and has been overtaken
+  // by it. On the waiter's thread. No internal mutex is held, so it may call Interrupt() of either; both
+  // are alive until it returns.
   virtual void OnWait(LockOwner& waiter, LockOwner& blocker) = 0;
   // Around the sleep itself, on the waiter's thread, without internal mutexes.
   virtual void OnSleep(LockOwner& /*waiter*/) {}
@@ -69,9 +70,12 @@ class LockOwner {
   // Waits until no observer is looking at it. Precondition: holds no locks.
   virtual ~LockOwner();
 
-  // The server's object for the connection; opaque here. Change it only while the owner has no id
-  // (no active transaction), as others read it then.
-  void* user_data = nullptr;
+  // The server's object for the connection; opaque here. Null: there is none. May be read by the owner's
+  // thread, by an observer that is being told about the owner, and by WaitObserver::VictimPreference.
+  void* user_data() const { return user_data_; }
+  // Own thread, not while it waits. Returns when no observer looks at the old object any more: it may then go
+  // away.
+  void SetUserData(void* user_data);
 
   // Any thread. Not 0 while a transaction is active.
   uint64_t id() const { return id_.load(std::memory_order_acquire); }
@@ -94,6 +98,9 @@ class LockOwner {
 
  private:
   friend class PointLocks;
+  void Pin();
+  void Unpin();
+
   enum class Wake : uint8_t { kNone, kGranted, kVictim };
 
   // Own thread only, except through `held_` itself which only its thread touches.
@@ -111,7 +118,9 @@ class LockOwner {
   std::mutex sleep_mutex_;
   std::condition_variable sleep_;
   Wake wake_ = Wake::kNone;
-  uint32_t pins_ = 0;  // observers looking at it
+  uint32_t pins_ = 0;          // observers looking at it, and waiters that have yet to tell one
+  void* user_data_ = nullptr;  // changed only while nobody has it pinned
+  std::vector<LockOwner*> overtakers_;  // pinned; it waits for them and has not told the observer
 };
 
 // One lock held or waited for, for people to read.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 
+#include "base/clock.h"
 #include "base/endian.h"
 #include "store/store.h"
 #include "txn/transaction_manager.h"
@@ -15,12 +15,6 @@ namespace {
 
 // Vectors that a rare large transaction grew beyond this are given back at its end.
 constexpr size_t kReusedCountMax = 256;
-
-uint64_t SteadyTimeUs() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
-}
 
 IndexId IndexOf(ByteView key) { return IndexId(key.size() < 4 ? 0 : LoadBe32(key.data())); }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/endian.h"
 
 namespace cairn::txn {
@@ -12,12 +13,6 @@ namespace {
 
 // A look into another's batch passes over so many removals at most, as it holds others up.
 constexpr size_t kPassedRemovalsMax = 1000;
-
-uint64_t SteadyTimeUs() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
-}
 
 }  // namespace
 
@@ -36,7 +31,7 @@ TransactionManager::~TransactionManager() {
 
 std::unique_ptr<Transaction> TransactionManager::NewTransaction(void* user_data) {
   std::unique_ptr<Transaction> transaction(new Transaction(*this));
-  transaction->user_data = user_data;
+  transaction->SetUserData(user_data);
   std::lock_guard lock(mutex_);
   transaction->next_ = transactions_;
   if (transactions_ != nullptr) transactions_->previous_ = transaction.get();
@@ -145,8 +140,8 @@ void TransactionManager::TellLongChangeEnded() {
 
 void TransactionManager::Detach(std::unique_ptr<Transaction> transaction) {
   const std::string name = transaction->name_;
+  transaction->SetUserData(nullptr);
   std::lock_guard lock(mutex_);
-  transaction->user_data = nullptr;
   // A namesake can only be one that changed nothing; it is destroyed outside the mutex.
   prepared_[name].swap(transaction);
 }
@@ -200,7 +195,6 @@ std::vector<TransactionRow> TransactionManager::List() const {
     const uint64_t viewed = one->view_taken_us_.load(std::memory_order_relaxed);
     TransactionRow& row = rows.emplace_back();
     row.id = one->id();
-    row.user_data = one->user_data;
     row.isolation = one->isolation();
     row.age_us = now > begun ? now - begun : 0;
     row.view_age_us = viewed != 0 ? std::max<uint64_t>(now > viewed ? now - viewed : 0, 1) : 0;

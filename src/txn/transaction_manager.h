@@ -44,7 +44,6 @@ struct TransactionHooks {
 // One transaction, for people to read.
 struct TransactionRow {
   uint64_t id = 0;
-  void* user_data = nullptr;
   Isolation isolation = Isolation::kRepeatableRead;
   uint64_t age_us = 0;
   uint64_t view_age_us = 0;  // 0: no read view
@@ -62,14 +61,15 @@ class TransactionManager {
   TransactionManager(store::Store& store, const PointLocks::Options& lock_options, TransactionHooks hooks);
   ~TransactionManager();
 
-  // A new, inactive transaction for one connection; `user_data` becomes LockOwner::user_data.
+  // A new, inactive transaction for one connection; `user_data`: see LockOwner.
   std::unique_ptr<Transaction> NewTransaction(void* user_data = nullptr);
 
   // Takes over the transactions that the store found prepared and locks their keys again. Call
   // once, after the dictionary is loaded and before any other transaction begins.
   Status RecoverPrepared();
 
-  // Takes over a prepared transaction whose connection ends before its second phase.
+  // Takes over a prepared transaction whose connection ends before its second phase. Afterwards nobody looks at
+  // its user data.
   void Detach(std::unique_ptr<Transaction> transaction);
 
   // Prepared transactions without a connection: their names, and ending them by name. kNotFound

@@ -15,8 +15,6 @@ using Code = Status::Code;
 using store::Durability;
 using store::Family;
 
-constexpr LockOptions kNow{.wait = LockWait::kNoWait};
-
 class TransactionTest : public ::testing::Test, public TxnFixture {
  protected:
   void SetUp() override { OpenAll(); }
@@ -89,11 +87,11 @@ TEST_F(TransactionTest, NoLostUpdates) {
   auto two = Begin();
   EXPECT_EQ(Read(*one, "a"), "1");
   EXPECT_EQ(Read(*two, "a"), "1");
-  ASSERT_TRUE(one->Lock(K("a"), kNow, nullptr).ok());
-  EXPECT_TRUE(two->Lock(K("a"), kNow, nullptr).Is(Code::kLockBusy));
+  ASSERT_TRUE(one->Lock(K("a"), kNoWait, nullptr).ok());
+  EXPECT_TRUE(two->Lock(K("a"), kNoWait, nullptr).Is(Code::kLockBusy));
   ASSERT_TRUE(one->Put(Family::kData, K("a"), Read(*one, "a", View::kNewest) + "+").ok());
   ASSERT_TRUE(one->Commit(Durability::kSync).ok());
-  ASSERT_TRUE(two->Lock(K("a"), kNow, nullptr).ok());
+  ASSERT_TRUE(two->Lock(K("a"), kNoWait, nullptr).ok());
   ASSERT_TRUE(two->Put(Family::kData, K("a"), Read(*two, "a", View::kNewest) + "+").ok());
   ASSERT_TRUE(two->Commit(Durability::kSync).ok());
   auto reader = Begin();
@@ -121,9 +119,9 @@ TEST_F(TransactionTest, StrictSnapshotsRefuseWhatChanged) {
   EXPECT_EQ(Read(*strict, "a"), "1");
   Commit("a", "2");
   Commit("new", "1");
-  EXPECT_TRUE(strict->Lock(K("a"), kNow, nullptr).Is(Code::kSnapshotConflict));
-  EXPECT_TRUE(strict->Lock(K("new"), kNow, nullptr).Is(Code::kSnapshotConflict));
-  EXPECT_TRUE(strict->Lock(K("b"), kNow, nullptr).ok());
+  EXPECT_TRUE(strict->Lock(K("a"), kNoWait, nullptr).Is(Code::kSnapshotConflict));
+  EXPECT_TRUE(strict->Lock(K("new"), kNoWait, nullptr).Is(Code::kSnapshotConflict));
+  EXPECT_TRUE(strict->Lock(K("b"), kNoWait, nullptr).ok());
   EXPECT_EQ(strict->lock_count(), 1u);
 }
 
@@ -177,15 +175,15 @@ TEST_F(TransactionTest, CountersAreCommittedWithTheirTransaction) {
 TEST_F(TransactionTest, LocksLastUntilTheEnd) {
   auto txn = Begin();
   LockResult result;
-  ASSERT_TRUE(txn->Lock(K("a"), kNow, &result).ok());
+  ASSERT_TRUE(txn->Lock(K("a"), kNoWait, &result).ok());
   ASSERT_TRUE(Write(*txn, "b", "1").ok());
   EXPECT_EQ(txn->lock_count(), 2u);
   txn->Unlock(result.handle);
   auto other = Begin();
-  EXPECT_TRUE(other->Lock(K("a"), kNow, nullptr).ok());
-  EXPECT_TRUE(other->Lock(K("b"), kNow, nullptr).Is(Code::kLockBusy));
+  EXPECT_TRUE(other->Lock(K("a"), kNoWait, nullptr).ok());
+  EXPECT_TRUE(other->Lock(K("b"), kNoWait, nullptr).Is(Code::kLockBusy));
   ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
-  EXPECT_TRUE(other->Lock(K("b"), kNow, nullptr).ok());
+  EXPECT_TRUE(other->Lock(K("b"), kNoWait, nullptr).ok());
 }
 
 TEST_F(TransactionTest, AWaiterSeesWhatTheHolderCommitted) {

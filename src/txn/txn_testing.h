@@ -19,6 +19,9 @@ inline std::string K(std::string_view name, uint32_t index = 1) {
   return key.append(name);
 }
 
+// An exclusive lock, now or not at all.
+inline constexpr LockOptions kNoWait{.mode = LockMode::kExclusive, .wait = LockWait::kNoWait};
+
 class TxnFixture : public store::StoreFixture {
  public:
   void OpenAll() {
@@ -44,7 +47,7 @@ class TxnFixture : public store::StoreFixture {
 
   // One statement that locks and puts.
   static Status Write(Transaction& transaction, std::string_view name, std::string_view value,
-                      const LockOptions& options = {.wait = LockWait::kNoWait}) {
+                      const LockOptions& options = kNoWait) {
     transaction.StartStatement();
     CAIRN_RETURN_IF_ERROR(transaction.Lock(K(name), options, nullptr));
     CAIRN_RETURN_IF_ERROR(transaction.Put(store::Family::kData, K(name), value));
