@@ -51,48 +51,22 @@ void PrintSummary(const Report& report) {
   if (report.validate) {
     for (const std::string& problem : report.validate->problems) std::fprintf(stderr, "  %s\n", problem.c_str());
   }
-  if (!report.error.empty()) std::fprintf(stderr, "cairn-insertbench: %s\n", report.error.c_str());
-  if (report.interrupted) std::fprintf(stderr, "cairn-insertbench: interrupted, results are partial\n");
 }
 
-int Execute(const Options& options) {
-  HandleSignals();
-  Report report(options);
-  report.started_at = UtcNow();
-  try {
-    RunStep(options, &report);
-  } catch (const std::exception& error) {
-    report.error = error.what();
+struct Client {
+  static constexpr const char* kName = "cairn-insertbench";
+  static const char* Usage() { return UsageText(); }
+  static Options Parse(const std::vector<std::string>& arguments) { return ParseOptions(arguments); }
+  static Report Begin(const Options& options) {
+    Report report(options);
+    report.started_at = UtcNow();
+    return report;
   }
-  report.interrupted = ProgramStop().interrupted();
-  PrintSummary(report);
-  if (!WriteJson(ToJson(report), options.json_path)) {
-    std::fprintf(stderr, "cairn-insertbench: cannot write the JSON object\n");
-    return kExitFailed;
-  }
-  if (report.interrupted) return kExitInterrupted;
-  return report.ok() ? kExitOk : kExitFailed;
-}
-
-int Main(const std::vector<std::string>& arguments) {
-  Options options;
-  try {
-    options = ParseOptions(arguments);
-    if (options.help) {
-      std::fputs(UsageText(), stdout);
-      return kExitOk;
-    }
-    CheckJsonPath(options.json_path);
-  } catch (const UsageError& error) {
-    std::fprintf(stderr, "cairn-insertbench: %s\nTry --help.\n", error.what());
-    return kExitUsage;
-  }
-  return Execute(options);
-}
+  static void Run(const Options& options, Report* report) { RunStep(options, report); }
+  static void PrintSummary(const Report& report) { insert::PrintSummary(report); }
+};
 
 }  // namespace
 }  // namespace cairn::bench::insert
 
-int main(int argc, char** argv) {
-  return cairn::bench::insert::Main(std::vector<std::string>(argv + 1, argv + argc));
-}
+int main(int argc, char** argv) { return cairn::bench::RunProgram(cairn::bench::insert::Client(), argc, argv); }

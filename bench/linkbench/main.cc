@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // cairn-linkbench: loads a social graph, runs the ten operations on it, checks it, reports in JSON.
 #include <cstdio>
+#include <optional>
 
 #include "options.h"
 #include "program.h"
@@ -148,49 +149,27 @@ void PrintSummary(const Report& report) {
                  static_cast<unsigned long long>(validate.ids_checked));
     for (const std::string& example : validate.examples) std::fprintf(stderr, "  %s\n", example.c_str());
   }
-  if (!report.error.empty()) std::fprintf(stderr, "cairn-linkbench: %s\n", report.error.c_str());
-  if (report.interrupted) std::fprintf(stderr, "cairn-linkbench: interrupted, results are partial\n");
 }
 
-int Execute(const Options& options, const SystemMetrics& metrics) {
-  HandleSignals();
-  Report report = StartReport(options);
-  try {
-    Session(options, metrics, &report).Run();
-  } catch (const std::exception& error) {
-    report.error = error.what();
+class Client {
+ public:
+  static constexpr const char* kName = "cairn-linkbench";
+  static const char* Usage() { return UsageText(); }
+  // A device that cannot be measured is a wrong command line.
+  Options Parse(const std::vector<std::string>& arguments) {
+    Options options = ParseOptions(arguments);
+    if (!options.help) metrics_.emplace(options.metrics);
+    return options;
   }
-  report.interrupted = ProgramStop().interrupted();
-  PrintSummary(report);
-  if (!WriteJson(ToJson(report), options.json_path)) {
-    std::fprintf(stderr, "cairn-linkbench: cannot write the JSON object\n");
-    return kExitFailed;
-  }
-  if (report.interrupted) return kExitInterrupted;
-  return report.ok() ? kExitOk : kExitFailed;
-}
+  static Report Begin(const Options& options) { return StartReport(options); }
+  void Run(const Options& options, Report* report) { Session(options, *metrics_, report).Run(); }
+  static void PrintSummary(const Report& report) { linkbench::PrintSummary(report); }
 
-int Main(const std::vector<std::string>& arguments) {
-  Options options;
-  std::optional<SystemMetrics> metrics;
-  try {
-    options = ParseOptions(arguments);
-    if (options.help) {
-      std::fputs(UsageText(), stdout);
-      return kExitOk;
-    }
-    CheckJsonPath(options.json_path);
-    metrics.emplace(options.metrics);
-  } catch (const std::runtime_error& error) {
-    std::fprintf(stderr, "cairn-linkbench: %s\nTry --help.\n", error.what());
-    return kExitUsage;
-  }
-  return Execute(options, *metrics);
-}
+ private:
+  std::optional<SystemMetrics> metrics_;
+};
 
 }  // namespace
 }  // namespace cairn::bench::linkbench
 
-int main(int argc, char** argv) {
-  return cairn::bench::linkbench::Main(std::vector<std::string>(argv + 1, argv + argc));
-}
+int main(int argc, char** argv) { return cairn::bench::RunProgram(cairn::bench::linkbench::Client(), argc, argv); }
