@@ -2,6 +2,8 @@
 // Binding a dictionary table to the server's record layout.
 #include "catalog/table_access.h"
 
+#include <algorithm>
+
 namespace cairn::catalog {
 namespace {
 
@@ -95,6 +97,23 @@ Status TableAccess::Make(std::shared_ptr<Table> table, codec::RecordLayout layou
   }
   std::vector<codec::IndexCodec> codecs = CodecsOf(def, layout);
   access->reset(new TableAccess(std::move(table), std::move(layout), std::move(codecs)));
+  return Status::Ok();
+}
+
+Status CheckSameIndexes(const TableDef& def, const std::vector<IndexDef>& of_server) {
+  const auto differs = [&def](const IndexDef& index, const std::string& how) {
+    const std::string name = index.kind == IndexKind::kHiddenPrimary ? "(hidden primary key)" : index.name;
+    return Status::Corruption("index " + name + " of " + def.name + " " + how);
+  };
+  for (size_t i = 0; i < std::max(def.indexes.size(), of_server.size()); ++i) {
+    if (i >= of_server.size()) return differs(def.indexes[i], "is in the dictionary, not in the server's definition");
+    const IndexDef& theirs = of_server[i];
+    if (i >= def.indexes.size()) return differs(theirs, "is in the server's definition, not in the dictionary");
+    const IndexDef& ours = def.indexes[i];
+    if (ours.kind != theirs.kind) return differs(theirs, "is of another kind in the dictionary");
+    if (ours.name != theirs.name) return differs(theirs, "has the place of " + ours.name + " of the dictionary");
+    if (ours.parts != theirs.parts) return differs(theirs, "has other parts in the dictionary");
+  }
   return Status::Ok();
 }
 

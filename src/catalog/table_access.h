@@ -20,8 +20,8 @@ namespace cairn::catalog {
 class TableAccess {
  public:
   // Binds a dictionary table to the record layout the server uses for it. kCorruption when the
-  // two do not describe the same columns and indexes: the files of the server and the dictionary
-  // were not written together.
+  // two do not describe the same columns: the files of the server and the dictionary were not written
+  // together.
   static Status Make(std::shared_ptr<Table> table, codec::RecordLayout layout, std::shared_ptr<TableAccess>* access);
 
   Table& table() const { return *table_; }
@@ -65,5 +65,10 @@ class TableAccess {
   std::vector<bool> has_prefix_;
   std::vector<codec::ColumnSet> columns_of_;
 };
+
+// Whether the server's indexes of a table, in the order of TableDef::indexes, are those of the dictionary but for
+// their ids. The server names indexes by their places, so others would be read as what they are not. kCorruption,
+// naming table and index, when they are not.
+Status CheckSameIndexes(const TableDef& def, const std::vector<IndexDef>& of_server);
 
 }  // namespace cairn::catalog

@@ -131,8 +131,19 @@ int Handler::truncate() {
   return 0;
 }
 
+// For EXCHANGE PARTITION the server compares indexes by their names. Their places must be the same too, as definition
+// files of the server and definitions of the dictionary do not change places together.
+static bool HasIndexesOfExchanged(THD* thd, const catalog::TableAccess& access) {
+  if ((thd->lex->alter_info.partition_flags & ALTER_PARTITION_EXCHANGE) == 0) return true;
+  const TABLE_LIST* const partitioned = thd->lex->query_tables;
+  if (partitioned == nullptr || partitioned->table == nullptr) return true;
+  const auto indexes = DefinitionOf(*partitioned->table, access.layout(), access.def().name).indexes;
+  return catalog::CheckSameIndexes(access.def(), indexes).ok();
+}
+
 // Whether a table of this definition can take the place of a partition as it is.
 bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) {
+  if (!HasIndexesOfExchanged(ha_thd(), *access_)) return COMPATIBLE_DATA_NO;
   const bool numbers_differ = (create_info->used_fields & HA_CREATE_USED_AUTO) && create_info->auto_increment_value != 0;
   return table_changes != IS_EQUAL_YES || numbers_differ ? COMPATIBLE_DATA_NO : COMPATIBLE_DATA_YES;
 }

@@ -49,6 +49,7 @@ Status Handler::AccessOf(const char* name, std::shared_ptr<catalog::TableAccess>
   CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().Find(TableNameOfPath(name), &found));
   codec::RecordLayout layout;
   CAIRN_RETURN_IF_ERROR(LayoutOf(*table, &layout));
+  CAIRN_RETURN_IF_ERROR(catalog::CheckSameIndexes(found->def(), DefinitionOf(*table, layout, found->def().name).indexes));
   return catalog::TableAccess::Make(std::move(found), std::move(layout), access);
 }
 
@@ -96,6 +97,12 @@ int Handler::open(const char* name, int, uint) {
   name_ = name;
   const Status status = BindAccess();
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
+  if (status.Is(Status::Code::kCorruption)) {
+    // The server's own text for damage names no index.
+    sql_print_error("CAIRN: %s", status.ToString().c_str());
+    error_message_ = status.ToString();
+    return kErrorWithMessage;
+  }
   if (!status.ok()) return Fail(status);
   has_blobs_ = table_share->blob_fields != 0;
   ChoosePositionForm();
