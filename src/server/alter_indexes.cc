@@ -108,7 +108,6 @@ bool Raise(THD* thd, const Status& status, TABLE* altered, const IndexAlterConte
     case Code::kDuplicateKey: RaiseDuplicate(altered, *context); return true;
     case Code::kInterrupted: my_error(ER_QUERY_INTERRUPTED, MYF(0)); return true;
     case Code::kLockTimeout: my_error(ER_LOCK_WAIT_TIMEOUT, MYF(0)); return true;
-    case Code::kNoSpace: my_error(ER_RECORD_FILE_FULL, MYF(0), altered->s->table_name.str); return true;
     default: return RaiseError(thd, status) != 0;
   }
 }

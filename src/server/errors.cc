@@ -27,10 +27,10 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
     case Code::kCorruption:
       sql_print_error("CAIRN: %s", status.ToString().c_str());
       return HA_ERR_CRASHED;
-    case Code::kNoSpace: return HA_ERR_RECORD_FILE_FULL;
     case Code::kIoError:
       sql_print_error("CAIRN: %s", status.ToString().c_str());
       break;
+    case Code::kNoSpace:
     case Code::kReadOnly:
     case Code::kInvalidArgument:
     case Code::kNotSupported:

@@ -257,6 +257,45 @@ TEST_F(StoreFaultTest, AFullDiskRefusesWritesAndReopensByItself) {
   EXPECT_NE(log.text().find("writes are accepted"), std::string::npos);
 }
 
+TEST_F(StoreFaultTest, OnAFullDiskRowsMayStillBeRemoved) {
+  options.free_space_reserve_bytes = 1 << 20;
+  Open();
+  for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(Put(key, "1").ok());
+  const auto remove = [this](const char* key, bool and_put) {
+    auto writes = store->BeginWrite();
+    EXPECT_TRUE(writes->Delete(Family::kData, key).ok());
+    EXPECT_TRUE(!and_put || writes->Put(Family::kData, "x", "1").ok());
+    const Status status = writes->Commit(Durability::kSync);
+    EXPECT_TRUE(status.ok() || writes->Rollback().ok());
+    return status.code();
+  };
+  env.SetFreeBytes(600 << 10);
+  store->CheckFreeSpace();
+  EXPECT_EQ(remove("a", /*and_put=*/true), Code::kNoSpace);
+  EXPECT_EQ(remove("a", /*and_put=*/false), Code::kOk);
+  env.SetFreeBytes(500 << 10);
+  store->CheckFreeSpace();
+  EXPECT_EQ(remove("b", /*and_put=*/false), Code::kNoSpace);
+  EXPECT_EQ(Get("a"), "-");
+  EXPECT_EQ(Get("b"), "1");
+}
+
+TEST_F(StoreFaultTest, WritesLookAtTheDiskByTheirBytesToo) {
+  options.free_space_reserve_bytes = 16 << 20;
+  Open();
+  ASSERT_TRUE(Put("a", "1").ok());
+  // No second has passed since the last look, and nothing looks on its own here.
+  env.SetFreeBytes(uint64_t{20} << 20);
+  EXPECT_TRUE(Put("large", std::string(3 << 20, 'x')).Is(Code::kNoSpace));
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  EXPECT_TRUE(Put("a", "2").ok());
+  env.SetFreeBytes(uint64_t{10} << 20);
+  Status status;
+  for (int i = 0; i < 40 && status.ok(); ++i) status = Put("k" + std::to_string(i), std::string(64 << 10, 'x'));
+  EXPECT_TRUE(status.Is(Code::kNoSpace));
+  EXPECT_EQ(store->write_gate(), WriteGate::kNoSpace);
+}
+
 TEST_F(StoreFaultTest, AFailedLogWriteIsReportedOnceAndStopsWrites) {
   std::atomic<int> calls{0};
   options.on_wal_failure = [&calls](const Status& status) {

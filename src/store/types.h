@@ -32,6 +32,7 @@ enum class Durability : uint8_t {
 // Whether a write is let through while the disk is below its reserve of free space.
 enum class Urgency : uint8_t {
   kNormal,          // refused with kNoSpace
+  kRemovesRows,     // let through down to half of the reserve: what puts nothing
   kReclaimsSpace,   // let through: dropping tables, finishing what was prepared
 };
 

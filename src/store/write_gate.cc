@@ -3,26 +3,20 @@
 #include "store/write_gate.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
 
+#include "base/clock.h"
 #include "store/rocks_status.h"
 
 namespace cairn::store {
 namespace {
 
-constexpr int64_t kCheckIntervalUs = 1'000'000;
+constexpr uint64_t kCheckIntervalUs = 1'000'000;
 // Room that RocksDB is always told it has: without any, a flush would fail hard, which is worse
 // than trying.
 constexpr uint64_t kMinHeadroomBytes = uint64_t{16} << 20;
-
-int64_t NowUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::string Megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
 
@@ -32,15 +26,30 @@ WriteGateKeeper::WriteGateKeeper(const Options& options, rocks::Env* env,
                                  std::shared_ptr<rocks::SstFileManager> files)
     : options_(options), env_(env), files_(std::move(files)) {}
 
-Status WriteGateKeeper::Admit(Urgency urgency) {
-  int64_t due = next_check_us_.load(std::memory_order_relaxed);
-  const int64_t now = NowUs();
-  if (now >= due && next_check_us_.compare_exchange_strong(due, now + kCheckIntervalUs)) {
+// A large write goes to the log and, as no memory of the usual size holds it, soon to a file as well.
+uint64_t WriteGateKeeper::NeededBytes(Urgency urgency, uint64_t bytes) const {
+  const uint64_t reserve = options_.reserve_bytes;
+  if (urgency == Urgency::kReclaimsSpace) return 0;
+  if (urgency == Urgency::kRemovesRows) return reserve / 2 + 2 * bytes;
+  return bytes > BytesBetweenChecks() ? reserve + 2 * bytes : reserve;
+}
+
+Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
+  const uint64_t unchecked_bytes = unchecked_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  uint64_t due = next_check_us_.load(std::memory_order_relaxed);
+  const uint64_t now = SteadyTimeUs();
+  if (__builtin_expect(unchecked_bytes > BytesBetweenChecks(), false) ||
+      (now >= due && next_check_us_.compare_exchange_strong(due, now + kCheckIntervalUs))) {
+    unchecked_bytes_.store(0, std::memory_order_relaxed);
     CheckFreeSpace();
   }
   if (__builtin_expect(failed_.load(std::memory_order_relaxed), false)) return Reason();
-  if (urgency == Urgency::kNormal && __builtin_expect(low_space_.load(std::memory_order_relaxed), false)) {
-    return Reason();
+  const bool low = low_space_.load(std::memory_order_relaxed);
+  if (__builtin_expect(low && urgency == Urgency::kNormal, false)) return Reason();
+  if (__builtin_expect(low || bytes > BytesBetweenChecks(), false)) {
+    const uint64_t needed_bytes = NeededBytes(urgency, bytes);
+    const uint64_t free_bytes = free_bytes_.load(std::memory_order_relaxed);
+    if (free_bytes < needed_bytes) return NoSpace(free_bytes, needed_bytes);
   }
   return Status::Ok();
 }
@@ -55,9 +64,12 @@ Status WriteGateKeeper::Reason() const {
   std::lock_guard lock(mutex_);
   if (failed_) return Status(error_.code(), std::string(error_.message()));
   if (!low_space_) return Status::Ok();
-  return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes_) +
-                                            " of free space, writes need " +
-                                            Megabytes(options_.reserve_bytes));
+  return NoSpace(free_bytes_, options_.reserve_bytes);
+}
+
+Status WriteGateKeeper::NoSpace(uint64_t free_bytes, uint64_t needed_bytes) const {
+  return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes) +
+                                            " of free space, writes need " + Megabytes(needed_bytes));
 }
 
 void WriteGateKeeper::CheckFreeSpace() {
@@ -72,7 +84,7 @@ void WriteGateKeeper::CheckFreeSpace() {
   bool low;
   {
     std::lock_guard lock(mutex_);
-    free_bytes_ = free_bytes;
+    free_bytes_.store(free_bytes, std::memory_order_relaxed);
     // A tenth more than the reserve reopens, so that it does not flutter.
     low = free_bytes < (low_space_ ? reserve + reserve / 10 : reserve);
     if (low == low_space_) return;

@@ -20,8 +20,8 @@ namespace cairn::store {
 
 // Closed for space while the disk has less free than the reserve: writes stop early, so that
 // compaction, which frees space, still has room. Closed for good or until RocksDB recovers when a
-// background write failed. Opens by itself; free space is looked at by the writes themselves, at
-// most once a second.
+// background write failed. Opens by itself; free space is looked at by the writes themselves: once a
+// second, whenever a sixteenth of the reserve has been written, and before a write that is larger than that.
 //
 // Thread rule: any thread.
 class WriteGateKeeper final : public rocks::EventListener {
@@ -35,8 +35,8 @@ class WriteGateKeeper final : public rocks::EventListener {
 
   WriteGateKeeper(const Options& options, rocks::Env* env, std::shared_ptr<rocks::SstFileManager> files);
 
-  // Ok, kNoSpace or kReadOnly.
-  Status Admit(Urgency urgency);
+  // Ok, kNoSpace or kReadOnly. `bytes`: of the write.
+  Status Admit(Urgency urgency, uint64_t bytes);
 
   WriteGate state() const;
   Status Reason() const;
@@ -48,19 +48,24 @@ class WriteGateKeeper final : public rocks::EventListener {
  private:
   void Log(LogLevel level, const std::string& line) const;
   void SetError(const rocks::Status& error);
+  uint64_t BytesBetweenChecks() const { return options_.reserve_bytes / 16; }
+  // Of free space, for a write to be let through.
+  uint64_t NeededBytes(Urgency urgency, uint64_t bytes) const;
+  Status NoSpace(uint64_t free_bytes, uint64_t needed_bytes) const;
 
   const Options options_;
   rocks::Env* const env_;
   const std::shared_ptr<rocks::SstFileManager> files_;
 
-  std::atomic<int64_t> next_check_us_{0};
+  std::atomic<uint64_t> next_check_us_{0};
+  std::atomic<uint64_t> unchecked_bytes_{0};  // let through since the last look
+  std::atomic<uint64_t> free_bytes_{UINT64_MAX};
   std::atomic<bool> low_space_{false};
   std::atomic<bool> failed_{false};
   std::atomic<bool> wal_failed_{false};
 
   mutable std::mutex mutex_;
-  uint64_t free_bytes_ = 0;  // guarded by mutex_
-  Status error_;             // guarded by mutex_; why failed_ is set
+  Status error_;  // guarded by mutex_; why failed_ is set
 };
 
 }  // namespace cairn::store

@@ -17,6 +17,10 @@ namespace {
 // A transaction object that grew beyond this is given back instead of reused.
 constexpr uint64_t kReusedBytesMax = uint64_t{1} << 20;
 
+Urgency UrgencyOf(const rocks::Transaction& transaction) {
+  return transaction.GetNumPuts() == 0 ? Urgency::kRemovesRows : Urgency::kNormal;
+}
+
 // Walks a batch, passing over the marks of two-phase commit.
 class BatchVisitor : public rocks::WriteBatch::Handler {
  public:
@@ -148,7 +152,7 @@ void WriteTransaction::Finish(bool reusable) {
 }
 
 Status WriteTransaction::Prepare(ByteView name, Durability durability) {
-  CAIRN_RETURN_IF_ERROR(store_->impl_->gate->Admit(Urgency::kNormal));
+  CAIRN_RETURN_IF_ERROR(store_->impl_->gate->Admit(UrgencyOf(*rocks_), size_bytes()));
   const rocks::Status named = rocks_->SetName(std::string(name));
   if (!named.ok()) {
     if (name.empty() || name.size() > 512) return FromRocks(named);
@@ -167,7 +171,7 @@ Status WriteTransaction::Commit(Durability durability) {
   const bool prepared = state_ == State::kPrepared;
   if (prepared || HasWrites()) {
     CAIRN_RETURN_IF_ERROR(
-        store_->impl_->gate->Admit(prepared ? Urgency::kReclaimsSpace : Urgency::kNormal));
+        store_->impl_->gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*rocks_), size_bytes_max_));
   }
   if (!prepared && !HasWrites()) return Rollback();
   SetDurability(durability);

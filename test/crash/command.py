@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from . import faults
+from . import faults, full_disk
 from .rounds import Crashes, Options, Summary
 from .server import ENGINES, Server, StartFailed
 
@@ -57,7 +57,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--xa-writers", type=int, default=1)
     parser.add_argument("--no-ddl", action="store_true")
     parser.add_argument("--base", type=Path, help="an existing directory for the servers' files")
-    parser.add_argument("--part", choices=("rounds", "faults", "prove"), default="rounds")
+    parser.add_argument("--part", choices=("rounds", "faults", "full-disk", "prove"), default="rounds")
     parser.add_argument("--server-option", action="append", default=[], help="given to the server as it is")
     return parser.parse_args()
 
@@ -75,6 +75,16 @@ def main() -> int:
         failed = bool(prove(make_server, print))
     elif arguments.part == "faults":
         failed = bool(faults.run(make_server, print))
+    elif arguments.part == "full-disk":
+        try:
+            problems = full_disk.run(make_server("full"), print)
+        except full_disk.Skipped as reason:
+            print(f"skipped: {reason}")
+            shutil.rmtree(base)
+            return full_disk.SKIPPED_EXIT_CODE
+        failed = bool(problems)
+        for problem in problems:
+            print(f"FAILED: {problem}")
     else:
         for setting in (int(text) for text in arguments.flush.split(",")):
             options = Options(
