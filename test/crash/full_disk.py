@@ -20,6 +20,8 @@ from .server import Server, StartFailed
 DISK_MIB = 560
 MEMORY_MIB = 64
 ROW_BYTES = 8000
+# Nothing that could be compressed. The function gives up to 1024 bytes.
+DATA_SQL = f"CONCAT({', '.join(['RANDOM_BYTES(1000)'] * (ROW_BYTES // 1000))})"
 # Rows of a statement for each session: small ones, and some that are a good part of the room left.
 SESSIONS = (16, 16, 64, 4000)
 WAIT_SECONDS_MAX = 90
@@ -70,8 +72,7 @@ class Session:
         """One statement; False when it was refused for want of space, other errors are raised."""
         batch, self.next_batch = self.next_batch, self.next_batch + 1
         try:
-            connection.query(f"INSERT INTO {self.table} SELECT {batch}, seq, RANDOM_BYTES({ROW_BYTES})"
-                             f" FROM full.seq_1_to_{self.rows}")
+            connection.query(f"INSERT INTO {self.table} SELECT {batch}, seq, {DATA_SQL} FROM full.seq_1_to_{self.rows}")
         except SqlError as error:
             if error.lost_connection or not REFUSAL.search(str(error)):
                 raise
