@@ -13,6 +13,7 @@
 namespace cairn::engine {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr uint64_t kSortBytesMin = uint64_t{4} << 20;
@@ -20,6 +21,7 @@ constexpr uint64_t kSortBytesMax = uint64_t{256} << 20;
 
 constexpr char kSyncTask[] = "make the log durable";
 constexpr char kReclaimTask[] = "reclaim dropped indexes";
+constexpr char kReliefTask[] = "relieve reads";
 constexpr char kSpaceTask[] = "watch free space";
 
 void Report(LogSink* log, LogLevel level, const std::string& line) {
@@ -96,6 +98,14 @@ void Engine::StartBackgroundWork(LogSink* log) {
   });
   worker_->Add(kSpaceTask, seconds(1), [this] { store_->CheckFreeSpace(); });
   worker_->Start();
+  // Has a thread of its own, as it may compact files.
+  reliever_ = std::make_unique<jobs::Worker>();
+  reliever_->Add(kReliefTask, milliseconds(100), [this, log] {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    const Status status = store_->RelieveReads(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot make reads cheaper: " + status.ToString());
+  });
+  reliever_->Start();
 }
 
 // Removes the entries of dropped indexes. Forgetting comes last, so a crash repeats the removal.
@@ -116,6 +126,10 @@ Status Engine::ReclaimDropped() {
 void Engine::WakeReclaimer() { worker_->Wake(kReclaimTask); }
 
 Engine::~Engine() {
+  if (reliever_) {
+    store_->StopRelief();
+    reliever_->Stop();
+  }
   if (worker_) worker_->Stop();
   if (catalog_) {
     const Status status = catalog_->SaveCounters();

@@ -18,7 +18,8 @@ namespace cairn::engine {
 //
 // Background work: once a second the log is made durable, so that commits with less than full
 // durability are at risk for no longer; indexes of dropped tables are removed; the
-// disk's free space is looked at.
+// disk's free space is looked at. Ten times a second it is looked whether reads have paid for a flush or a
+// compaction.
 //
 // Thread rule: accessors from any thread; destruction when no transaction, cursor or call is left.
 class Engine {
@@ -49,6 +50,7 @@ class Engine {
   std::unique_ptr<catalog::Catalog> catalog_;
   std::unique_ptr<txn::TransactionManager> transactions_;
   std::unique_ptr<jobs::Worker> worker_;
+  std::unique_ptr<jobs::Worker> reliever_;
   uint64_t sort_memory_bytes_ = 0;
   LogSink* log_ = nullptr;
 };

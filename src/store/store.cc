@@ -69,7 +69,7 @@ Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cu
   PrepareThread();
   const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
   if (family == Family::kData) {
-    if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>();
+    if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>(&impl_->walked);
     cursor->visible_->Open(static_cast<rocks::DBImpl*>(impl_->root), Handle(family), read);
   } else {
     if (cursor->visible_ != nullptr) cursor->visible_->Close();

@@ -96,6 +96,13 @@ class Store {
   // Compacts a range down to the last level; empty ends mean all.
   Status CompactRange(Family family, ByteView begin, ByteView end);
 
+  // Flushes the memtable, or compacts level 0, when reads since have lost the time that takes
+  // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is
+  // done before it returns. Does nothing while writes are refused. `now_us`: of a steady clock.
+  Status RelieveReads(uint64_t now_us);
+  // From now on RelieveReads starts no compaction, and ends one that runs.
+  void StopRelief();
+
   // Estimates for each range; the spans have the same size.
   Status EstimateRanges(Family family, std::span<const KeyRange> ranges,
                         std::span<RangeEstimate> estimates) const;
@@ -134,6 +141,7 @@ class Store {
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   rocks::ColumnFamilyHandle* Handle(Family family) const;
+  Status CompactLevel0();
 
   std::unique_ptr<Impl> impl_;
 };

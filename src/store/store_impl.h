@@ -12,6 +12,7 @@
 #include <rocksdb/statistics.h>
 #include <rocksdb/utilities/transaction_db.h>
 
+#include "store/read_pressure.h"
 #include "store/store.h"
 #include "store/write_gate.h"
 
@@ -19,6 +20,8 @@ namespace cairn::store {
 
 class Store::Impl {
  public:
+  class Layout;
+
   rocks::WriteOptions MakeWriteOptions(Durability durability) const {
     rocks::WriteOptions write;
     write.sync = durability == Durability::kSync;
@@ -42,6 +45,14 @@ class Store::Impl {
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them
   std::array<rocks::ColumnFamilyHandle*, kFamilyCount> handles{};
   std::atomic<bool> recovered_taken{false};
+
+  WalkAccount walked;
+  // Of RelieveReads: the first two are its thread's.
+  ReadPressurePolicy read_pressure;
+  WalkedEntries relief_looked_at;
+  std::atomic<bool> relief_stopped{false};
+  std::atomic<uint64_t> relief_flushes{0};
+  std::atomic<uint64_t> relief_compactions{0};
 };
 
 // Turns off RocksDB's per-operation counters on the calling thread; they cost a scan several

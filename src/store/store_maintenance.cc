@@ -118,6 +118,8 @@ std::vector<NamedNumber> Store::Statistics() const {
   for (const auto& [ticker, name] : rocks::TickersNameMap) {
     rows.push_back({PlainName(name), impl_->statistics->getTickerCount(ticker)});
   }
+  rows.push_back({"read_driven_flushes", impl_->relief_flushes.load(std::memory_order_relaxed)});
+  rows.push_back({"read_driven_compactions", impl_->relief_compactions.load(std::memory_order_relaxed)});
   for (const char* name : kNumberProperties) {
     uint64_t value = 0;
     if (impl_->root->GetAggregatedIntProperty(name, &value)) rows.push_back({PlainName(name), value});

@@ -2,10 +2,12 @@
 // The walk over versions, forward and backward.
 #include "store/visible_iterator.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "db/column_family.h"
 #include "db/memtable.h"
+#include "db/version_set.h"
 
 #include "store/rocks_status.h"
 
@@ -14,6 +16,9 @@ namespace {
 
 // So many versions of one key are stepped over before a seek is taken to be cheaper.
 constexpr unsigned kStepsBeforeSeek = 8;
+
+// An iterator that is opened again and again reports at least so often.
+constexpr uint64_t kEntriesPerReport = 1024;
 
 constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key
 constexpr rocks::ValueType kFirstType = rocks::kTypeValuePreferredSeqno;  // sorts before all others
@@ -35,7 +40,11 @@ bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& 
 
 void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read) {
   const bool serves = Serves(db, read);
-  if (!serves) Close();
+  if (!serves) {
+    Close();
+  } else if (walked_.in_level0 >= kEntriesPerReport) {
+    Report();
+  }
   lower_ = read.iterate_lower_bound == nullptr ? ByteView() : ToView(*read.iterate_lower_bound);
   upper_ = read.iterate_upper_bound == nullptr ? ByteView() : ToView(*read.iterate_upper_bound);
   valid_ = false;
@@ -50,13 +59,32 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
       read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   hidden_in_memtable_max_ = version_->mutable_cf_options.memtable_op_scan_flush_trigger;
   memtable_sequence_min_ = version_->mem->GetEarliestSequenceNumber();
+  CountLevel0();
   arena_.emplace();
   stream_ = db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
                                     /*allow_unprepared_value=*/false);
 }
 
+void VisibleIterator::CountLevel0() {
+  level0_sequence_min_ = memtable_sequence_min_;
+  entries_per_seek_ = 0;
+  for (const rocks::FileMetaData* file : version_->current->storage_info()->LevelFiles(0)) {
+    level0_sequence_min_ = std::min<uint64_t>(level0_sequence_min_, file->fd.smallest_seqno);
+    entries_per_seek_ += WalkedEntries::kEntriesPerSeek;
+  }
+  // What has the sequence number 0 is settled, wherever it lies.
+  level0_sequence_min_ = std::max<uint64_t>(level0_sequence_min_, 1);
+}
+
+void VisibleIterator::Report() {
+  walked_.in_level0 -= walked_.in_memtable;
+  account_->Add(walked_);
+  walked_ = WalkedEntries();
+}
+
 void VisibleIterator::Close() {
   if (stream_ == nullptr) return;
+  Report();
   std::destroy_at(stream_);
   stream_ = nullptr;
   arena_.reset();
@@ -101,6 +129,7 @@ void VisibleIterator::Refuse(const Version& version) {
 
 void VisibleIterator::Seek(ByteView key) {
   forward_ = true;
+  CountSeek();
   stream_->Seek(Target(std::max(key, lower_), snapshot_sequence_, kFirstType));
   LoadPosition();
   FindForward(false);
@@ -109,6 +138,7 @@ void VisibleIterator::Seek(ByteView key) {
 void VisibleIterator::SeekToFirst() {
   if (!lower_.empty()) return Seek(lower_);
   forward_ = true;
+  CountSeek();
   stream_->SeekToFirst();
   LoadPosition();
   FindForward(false);
@@ -136,6 +166,7 @@ void VisibleIterator::FindForward(bool hides_skipped) {
   hidden_in_memtable_ = 0;
   while (has_entry_) {
     const Version version = Parse(entry_.key);
+    Count(version);
     if (entry_.bound_check_result != rocks::IterBoundCheck::kInbound && !upper_.empty() && version.key >= upper_) break;
     const bool is_skipped = hides_skipped && version.key == skipped_.view();
     if (version.sequence <= snapshot_sequence_ && !is_skipped) {
@@ -185,12 +216,14 @@ void VisibleIterator::SkipHiddenForward(const Version& version, bool is_skipped,
 void VisibleIterator::SeekForPrev(ByteView key) {
   if (!upper_.empty() && key >= upper_) return SeekToLast();
   forward_ = false;
+  CountSeek();
   stream_->SeekForPrev(Target(key, 0, kLastType));
   FindBackward();
 }
 
 void VisibleIterator::SeekToLast() {
   forward_ = false;
+  CountSeek();
   if (upper_.empty()) {
     stream_->SeekToLast();
   } else {
@@ -258,6 +291,7 @@ bool VisibleIterator::FindNewestBackward() {
       return found;
     }
     if (version.key != newest_key_.view()) return found;
+    Count(version);
     stream_->Prev();
   }
   return found;

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "store/read_pressure.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -32,7 +33,8 @@ namespace cairn::store {
 // Thread rule: one thread at a time.
 class VisibleIterator final {
  public:
-  VisibleIterator() = default;
+  // What it walks over is reported to `account`, which must outlive it.
+  explicit VisibleIterator(WalkAccount* account) : account_(account) {}
   VisibleIterator(const VisibleIterator&) = delete;
   VisibleIterator& operator=(const VisibleIterator&) = delete;
   ~VisibleIterator() { Close(); }
@@ -70,6 +72,13 @@ class VisibleIterator final {
 
   const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
   void LoadPosition();
+  void CountLevel0();
+  void CountSeek() { walked_.in_level0 += entries_per_seek_; }
+  void Count(const Version& version) {
+    walked_.in_memtable += version.sequence >= memtable_sequence_min_;
+    walked_.in_level0 += version.sequence >= level0_sequence_min_;
+  }
+  void Report();
   void Advance() { has_entry_ = stream_->NextAndGetResult(&entry_); }
   void FindForward(bool hides_skipped);
   void FindBackward();
@@ -86,6 +95,10 @@ class VisibleIterator final {
   rocks::SuperVersion* version_ = nullptr;  // held by the stream
   uint64_t snapshot_sequence_ = 0;
   uint64_t memtable_sequence_min_ = 0;
+  uint64_t level0_sequence_min_ = 0;  // from here on, in level 0 or in a memtable
+  uint64_t entries_per_seek_ = 0;
+  WalkAccount* const account_;
+  WalkedEntries walked_;  // not yet reported; in_level0 counts memtables too
   uint64_t hidden_in_memtable_ = 0;  // during one move
   uint64_t hidden_in_memtable_max_ = 0;
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The account of walks, and the price of ending what they lose.
+#include "store/read_pressure.h"
+
+#include <algorithm>
+
+namespace cairn::store {
+
+void WalkAccount::Add(const WalkedEntries& walked) {
+  static std::atomic<size_t> threads{0};
+  static thread_local const size_t mine = threads.fetch_add(1, std::memory_order_relaxed) % kShards;
+  Shard& shard = shards_[mine];
+  if (walked.in_memtable != 0) shard.in_memtable.fetch_add(walked.in_memtable, std::memory_order_relaxed);
+  if (walked.in_level0 != 0) shard.in_level0.fetch_add(walked.in_level0, std::memory_order_relaxed);
+}
+
+WalkedEntries WalkAccount::Sum() const {
+  WalkedEntries sum;
+  for (const Shard& shard : shards_) {
+    sum.in_memtable += shard.in_memtable.load(std::memory_order_relaxed);
+    sum.in_level0 += shard.in_level0.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+void ReadPressurePolicy::Earn(const ReadPressureSample& sample) {
+  if (earned_at_us_ == 0) earned_at_us_ = sample.now_us;
+  // Whole seconds only, the rest stays for the next time.
+  const uint64_t seconds = (sample.now_us - earned_at_us_) / 1'000'000;
+  earned_at_us_ += seconds * 1'000'000;
+  credit_bytes_ += seconds * kCreditBytesPerSecond + (sample.user_bytes - earned_for_user_bytes_);
+  credit_bytes_ = std::min(credit_bytes_, kCreditBytesMax);
+  earned_for_user_bytes_ = sample.user_bytes;
+}
+
+bool ReadPressurePolicy::Spend(uint64_t bytes) {
+  if (bytes > credit_bytes_) return false;
+  credit_bytes_ -= bytes;
+  return true;
+}
+
+Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
+  Earn(sample);
+  if (sample.memtable_id != memtable_id_) {
+    memtable_id_ = sample.memtable_id;
+    counted_from_.in_memtable = sample.walked.in_memtable;
+  }
+  if (sample.oldest_level0_id != oldest_level0_id_) {
+    oldest_level0_id_ = sample.oldest_level0_id;
+    counted_from_.in_level0 = sample.walked.in_level0;
+  }
+  // Where compactions run already, another file is no relief and another compaction would only meet them.
+  if (sample.level0_files >= sample.level0_files_max) return Relief::kNone;
+
+  const uint64_t lost_in_memtable = (sample.walked.in_memtable - counted_from_.in_memtable) * kNsPerMemtableEntry;
+  const uint64_t compacted_for_flush = sample.memtable_bytes + sample.base_bytes / sample.level0_files_max;
+  if (sample.memtable_bytes >= sample.memtable_bytes_min &&
+      lost_in_memtable >= kNsPerFlushedByte * sample.memtable_bytes + kNsPerCompactedByte * compacted_for_flush &&
+      Spend(compacted_for_flush)) {
+    counted_from_.in_memtable = sample.walked.in_memtable;
+    return Relief::kFlush;
+  }
+  const uint64_t lost_in_level0 = (sample.walked.in_level0 - counted_from_.in_level0) * kNsPerLevel0Entry;
+  const uint64_t compacted = sample.level0_bytes + sample.base_bytes;
+  if (sample.level0_files != 0 && lost_in_level0 >= kNsPerCompactedByte * compacted && Spend(compacted)) {
+    counted_from_.in_level0 = sample.walked.in_level0;
+    return Relief::kCompactLevel0;
+  }
+  return Relief::kNone;
+}
+
+}  // namespace cairn::store

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// When reads have paid for moving data to where reading is cheap.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace cairn::store {
+
+// What walks have stepped over, since the store was opened: entries in the active memtable (a cache
+// miss each) and in files of level 0 (which all seeks and comparisons pass through), hidden versions
+// and deletions too. A seek counts as kEntriesPerSeek entries for each file of level 0.
+struct WalkedEntries {
+  static constexpr uint64_t kEntriesPerSeek = 4;
+
+  uint64_t in_memtable = 0;
+  uint64_t in_level0 = 0;
+};
+
+// The sum of what all walks report. A walk counts for itself and reports at its end.
+// Thread rule: any thread.
+class WalkAccount {
+ public:
+  void Add(const WalkedEntries& walked);
+  WalkedEntries Sum() const;
+
+ private:
+  // Reports of many threads at once do not meet on one cache line.
+  static constexpr size_t kShards = 16;
+  struct alignas(64) Shard {
+    std::atomic<uint64_t> in_memtable{0};
+    std::atomic<uint64_t> in_level0{0};
+  };
+  std::array<Shard, kShards> shards_;
+};
+
+// What the policy looks at; all of it at one moment, of one family.
+struct ReadPressureSample {
+  WalkedEntries walked;
+  uint64_t now_us = 0;
+  uint64_t user_bytes = 0;  // written by users since the store was opened
+
+  uint64_t memtable_id = 0;  // another for each memtable
+  uint64_t memtable_bytes = 0;
+  uint64_t memtable_bytes_min = 0;  // less is not worth a file
+
+  uint64_t oldest_level0_id = 0;  // another once level 0 was compacted; 0 when it is empty
+  uint64_t level0_files = 0;
+  uint64_t level0_files_max = 0;  // so many are compacted without us
+  uint64_t level0_bytes = 0;
+  uint64_t base_bytes = 0;  // of the level that level 0 is merged into
+};
+
+enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
+
+// Buys or rents: where data lies unfavourably each read loses a little time, and rewriting it costs a lot
+// once. It is rewritten as soon as the reads since have lost what that costs, so that whatever is
+// read later, no more than twice the time is spent that one who knows the future would spend.
+//
+//   reads lose   300 ns for each entry walked in the memtable, 150 ns in level 0
+//   a flush      5 ns a byte of the memtable, and its share of the next compaction of level 0
+//   compaction   10 ns for each byte of level 0 and of the level below it
+//
+// Beside time, rewriting wears flash and takes bandwidth from writers. So all that is rewritten for reads
+// stays below  64 MiB + what users have written + 1 MiB for each second, where no more than 2 GiB of it
+// are saved up. A flush counts as what its share of a compaction rewrites: the memtable itself is
+// written to a file sooner or later anyway.
+//
+// Pure: neither clock nor store; the caller does what it says. Thread rule: one thread at a time.
+class ReadPressurePolicy {
+ public:
+  static constexpr uint64_t kNsPerMemtableEntry = 300;
+  static constexpr uint64_t kNsPerLevel0Entry = 150;
+  static constexpr uint64_t kNsPerFlushedByte = 5;
+  static constexpr uint64_t kNsPerCompactedByte = 10;
+  static constexpr uint64_t kCreditBytesAtStart = uint64_t{64} << 20;
+  static constexpr uint64_t kCreditBytesMax = uint64_t{2} << 30;
+  static constexpr uint64_t kCreditBytesPerSecond = uint64_t{1} << 20;
+
+  // What is to be done now. Taken as done: the next answer counts from here.
+  Relief Decide(const ReadPressureSample& sample);
+
+  // Bytes that may still be rewritten.
+  uint64_t credit_bytes() const { return credit_bytes_; }
+
+ private:
+  void Earn(const ReadPressureSample& sample);
+  bool Spend(uint64_t bytes);
+
+  uint64_t credit_bytes_ = kCreditBytesAtStart;
+  uint64_t earned_at_us_ = 0;
+  uint64_t earned_for_user_bytes_ = 0;
+  uint64_t memtable_id_ = 0;
+  uint64_t oldest_level0_id_ = 0;
+  WalkedEntries counted_from_;
+};
+
+}  // namespace cairn::store

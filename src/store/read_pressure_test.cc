@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// When reads move data: the policy by itself, and a store that is read until it lies well.
+#include "store/read_pressure.h"
+
+#include <thread>
+
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class ReadPressurePolicyTest : public ::testing::Test {
+ protected:
+  ReadPressurePolicyTest() {
+    sample.now_us = 1;
+    sample.memtable_id = 1;
+    sample.memtable_bytes = 4 * kMiB;
+    sample.memtable_bytes_min = kMiB;
+    sample.level0_files_max = 4;
+  }
+  Relief Decide() { return policy.Decide(sample); }
+  void PutFileInLevel0() {
+    sample.oldest_level0_id = 7;
+    sample.level0_files = 1;
+    sample.level0_bytes = 4 * kMiB;
+    sample.base_bytes = 8 * kMiB;
+  }
+  // The price of a flush of 4 MiB above nothing, in entries.
+  static constexpr uint64_t kEntriesForFlush =
+      (ReadPressurePolicy::kNsPerFlushedByte + ReadPressurePolicy::kNsPerCompactedByte) * 4 * kMiB /
+          ReadPressurePolicy::kNsPerMemtableEntry + 1;
+  static constexpr uint64_t kEntriesForCompaction =
+      ReadPressurePolicy::kNsPerCompactedByte * 12 * kMiB / ReadPressurePolicy::kNsPerLevel0Entry + 1;
+
+  ReadPressurePolicy policy;
+  ReadPressureSample sample;
+};
+
+TEST_F(ReadPressurePolicyTest, FlushesOnceReadsHaveLostWhatItCosts) {
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_memtable = kEntriesForFlush - 1;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_memtable = kEntriesForFlush;
+  EXPECT_EQ(Decide(), Relief::kFlush);
+  EXPECT_EQ(Decide(), Relief::kNone) << "what was read has paid once";
+}
+
+TEST_F(ReadPressurePolicyTest, EachMemtableIsPaidForByItsOwnReaders) {
+  sample.walked.in_memtable = kEntriesForFlush - 1;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.memtable_id = 2;
+  sample.walked.in_memtable = kEntriesForFlush;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_memtable = 2 * kEntriesForFlush;
+  EXPECT_EQ(Decide(), Relief::kFlush);
+}
+
+TEST_F(ReadPressurePolicyTest, ASmallMemtableStays) {
+  sample.memtable_bytes = sample.memtable_bytes_min - 1;
+  sample.walked.in_memtable = 1000 * kEntriesForFlush;
+  EXPECT_EQ(Decide(), Relief::kNone);
+}
+
+TEST_F(ReadPressurePolicyTest, CompactsLevel0OnceReadsHaveLostWhatItCosts) {
+  PutFileInLevel0();
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_level0 = kEntriesForCompaction - 1;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  // Another file on top: the older one's readers still count.
+  ++sample.level0_files;
+  sample.walked.in_level0 = kEntriesForCompaction;
+  EXPECT_EQ(Decide(), Relief::kCompactLevel0);
+  EXPECT_EQ(Decide(), Relief::kNone);
+}
+
+TEST_F(ReadPressurePolicyTest, LeavesACompactionThatIsDueAlone) {
+  PutFileInLevel0();
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.level0_files = 4;
+  sample.walked = {.in_memtable = 1000 * kEntriesForFlush, .in_level0 = 1000 * kEntriesForCompaction};
+  EXPECT_EQ(Decide(), Relief::kNone);
+}
+
+// However much is read, no more is rewritten than the bound says.
+TEST_F(ReadPressurePolicyTest, StaysBelowItsBoundUnderAnyLoad) {
+  PutFileInLevel0();
+  sample.base_bytes = 100 * kMiB;
+  uint64_t rewritten = 0, flushes = 0;
+  for (uint64_t step = 1; step <= 20'000; ++step) {
+    sample.now_us += 10'000;
+    sample.user_bytes += 300'000;
+    sample.walked.in_memtable += 1'000'000'000;
+    sample.walked.in_level0 += 1'000'000'000;
+    switch (Decide()) {
+      case Relief::kNone: break;
+      case Relief::kFlush:
+        rewritten += sample.memtable_bytes + sample.base_bytes / 4;
+        ++sample.memtable_id;
+        ++flushes;
+        break;
+      case Relief::kCompactLevel0:
+        rewritten += sample.level0_bytes + sample.base_bytes;
+        ++sample.oldest_level0_id;
+        break;
+    }
+    ASSERT_LE(rewritten, ReadPressurePolicy::kCreditBytesAtStart + sample.user_bytes +
+                             sample.now_us / 1'000'000 * ReadPressurePolicy::kCreditBytesPerSecond);
+  }
+  EXPECT_GT(flushes, 10u);
+}
+
+class ReliefTest : public ::testing::Test, public StoreFixture {
+ protected:
+  void SetUp() override {
+    options.paranoid = false;
+    Open();
+  }
+  static std::string Key(int i) { return "k" + std::to_string(100000 + i); }
+  void Write(int round) {
+    Batch batch(*store);
+    for (int i = 0; i < kRows; ++i) batch.Put(Family::kData, Key(i), std::string(100, static_cast<char>('a' + round)));
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  }
+  void Walk(bool forward) {
+    Cursor cursor;
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = "k", .upper_bound = "l"}, &cursor).ok());
+    int rows = 0;
+    for (forward ? cursor.SeekToFirst() : cursor.SeekToLast(); cursor.Valid(); forward ? cursor.Next() : cursor.Prev()) {
+      ++rows;
+    }
+    ASSERT_EQ(rows, kRows);
+  }
+  uint64_t Number(const std::string& name) {
+    for (const NamedNumber& row : store->Statistics()) {
+      if (row.name == name) return row.value;
+    }
+    ADD_FAILURE() << "no number " << name;
+    return 0;
+  }
+  int Level0Files() { return std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level0")); }
+  // Reads until the counter of what is done for reads moves.
+  void WalkUntil(const std::string& counter, uint64_t value, bool forward) {
+    for (int walk = 0; Number(counter) < value; ++walk) {
+      ASSERT_LT(walk, 10'000);
+      ASSERT_NO_FATAL_FAILURE(Walk(forward));
+      ASSERT_TRUE(store->RelieveReads(1).ok());
+    }
+  }
+
+  static constexpr int kRows = 4000;
+};
+
+TEST_F(ReliefTest, ReadsOfAHotMemtableEndInSettledData) {
+  for (const bool forward : {true, false}) {
+    ASSERT_NO_FATAL_FAILURE(Write(0));
+    ASSERT_NO_FATAL_FAILURE(Write(1));
+    const uint64_t flushes = Number("read_driven_flushes"), compactions = Number("read_driven_compactions");
+    ASSERT_NO_FATAL_FAILURE(WalkUntil("read_driven_flushes", flushes + 1, forward));
+    while (Level0Files() == 0) std::this_thread::yield();
+    ASSERT_NO_FATAL_FAILURE(WalkUntil("read_driven_compactions", compactions + 1, forward));
+    EXPECT_EQ(Level0Files(), 0);
+    // Nothing is left to do, however much is read.
+    for (int walk = 0; walk < 100; ++walk) {
+      ASSERT_NO_FATAL_FAILURE(Walk(forward));
+      ASSERT_TRUE(store->RelieveReads(1).ok());
+    }
+    EXPECT_EQ(Number("read_driven_flushes"), flushes + 1);
+    EXPECT_EQ(Number("read_driven_compactions"), compactions + 1);
+  }
+}
+
+TEST_F(ReliefTest, NothingIsCompactedAfterStopping) {
+  ASSERT_NO_FATAL_FAILURE(Write(0));
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  store->StopRelief();
+  for (int walk = 0; walk < 200; ++walk) {
+    ASSERT_NO_FATAL_FAILURE(Walk(true));
+    ASSERT_TRUE(store->RelieveReads(1).ok());
+  }
+  EXPECT_EQ(Number("read_driven_compactions"), 0u);
+  EXPECT_EQ(Level0Files(), 1);
+}
+
+// Reads that are few beside the writes are no reason to flush.
+TEST_F(ReliefTest, WritersAreNotHarmed) {
+  for (int round = 0; round < 30; ++round) {
+    ASSERT_NO_FATAL_FAILURE(Write(round % 20));
+    if (round % 10 == 9) {
+      ASSERT_NO_FATAL_FAILURE(Walk(true));
+    }
+    ASSERT_TRUE(store->RelieveReads(1).ok());
+  }
+  EXPECT_EQ(Number("read_driven_flushes"), 0u);
+  EXPECT_EQ(Number("read_driven_compactions"), 0u);
+}
+
+}  // namespace
+}  // namespace cairn::store

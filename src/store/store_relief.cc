@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Moves data to where reads find it cheaply, when they have paid for it.
+#include <algorithm>
+#include <vector>
+
+#include "db/column_family.h"
+#include "db/db_impl/db_impl.h"
+#include "db/memtable.h"
+#include "db/version_set.h"
+#include "file/filename.h"
+
+#include "store/rocks_status.h"
+#include "store/store_impl.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr uint64_t kMemtableShareMin = 64;  // of a full memtable
+constexpr uint64_t kMemtableBytesMin = uint64_t{256} << 10;
+
+}  // namespace
+
+// How the data family lies in memory and on disk at one moment.
+class Store::Impl::Layout {
+ public:
+  Layout(rocks::DB* root, rocks::ColumnFamilyHandle* handle)
+      : db_(static_cast<rocks::DBImpl*>(root)),
+        family_(static_cast<rocks::ColumnFamilyHandleImpl*>(handle)->cfd()),
+        version_(db_->GetAndRefSuperVersion(family_)) {}
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+  ~Layout() { db_->ReturnAndCleanupSuperVersion(family_, version_); }
+
+  void Describe(ReadPressureSample* sample) const {
+    sample->memtable_id = version_->mem->GetEarliestSequenceNumber();
+    sample->memtable_bytes = version_->mem->GetDataSize();
+    sample->memtable_bytes_min =
+        std::max<uint64_t>(version_->mutable_cf_options.write_buffer_size / kMemtableShareMin, kMemtableBytesMin);
+    sample->level0_files_max = std::max(version_->mutable_cf_options.level0_file_num_compaction_trigger, 1);
+    for (const rocks::FileMetaData* file : files(0)) {
+      sample->level0_bytes += file->fd.GetFileSize();
+      sample->oldest_level0_id = file->fd.GetNumber();  // they go from the newest to the oldest
+      ++sample->level0_files;
+    }
+    if (base_level() > 0) {
+      for (const rocks::FileMetaData* file : files(base_level())) sample->base_bytes += file->fd.GetFileSize();
+    }
+  }
+
+  int base_level() const { return storage().base_level(); }
+  uint64_t file_bytes_max() const { return version_->mutable_cf_options.target_file_size_base; }
+  std::vector<std::string> Level0Names() const {
+    std::vector<std::string> names;
+    for (const rocks::FileMetaData* file : files(0)) {
+      names.push_back(rocks::MakeTableFileName(file->fd.GetNumber()));
+    }
+    return names;
+  }
+
+ private:
+  const rocks::VersionStorageInfo& storage() const { return *version_->current->storage_info(); }
+  const std::vector<rocks::FileMetaData*>& files(int level) const { return storage().LevelFiles(level); }
+
+  rocks::DBImpl* db_;
+  rocks::ColumnFamilyData* family_;
+  rocks::SuperVersion* version_;
+};
+
+Status Store::RelieveReads(uint64_t now_us) {
+  if (impl_->gate->state() != WriteGate::kOpen) return Status::Ok();
+  ReadPressureSample sample;
+  sample.walked = impl_->walked.Sum();
+  if (sample.walked.in_memtable == impl_->relief_looked_at.in_memtable &&
+      sample.walked.in_level0 == impl_->relief_looked_at.in_level0) {
+    return Status::Ok();
+  }
+  impl_->relief_looked_at = sample.walked;
+  sample.now_us = now_us;
+  sample.user_bytes = impl_->statistics->getTickerCount(rocks::BYTES_WRITTEN);
+  PrepareThread();
+  rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
+  Relief relief;
+  {
+    const Impl::Layout layout(impl_->root, data);
+    layout.Describe(&sample);
+    relief = impl_->read_pressure.Decide(sample);
+  }
+  switch (relief) {
+    case Relief::kNone: return Status::Ok();
+    case Relief::kFlush: {
+      rocks::FlushOptions options;
+      options.wait = false;
+      options.allow_write_stall = true;  // level 0 is far from one, and waiting would hold up this thread
+      CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->Flush(options, data)));
+      impl_->relief_flushes.fetch_add(1, std::memory_order_relaxed);
+      return Status::Ok();
+    }
+    case Relief::kCompactLevel0: return CompactLevel0();
+  }
+  return Status::Ok();
+}
+
+Status Store::CompactLevel0() {
+  rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
+  rocks::CompactionOptions options;
+  options.canceled = &impl_->relief_stopped;
+  std::vector<std::string> names;
+  int base_level;
+  {
+    const Impl::Layout layout(impl_->root, data);
+    names = layout.Level0Names();
+    base_level = layout.base_level();
+    options.output_file_size_limit = layout.file_bytes_max();
+  }
+  if (names.empty() || base_level <= 0) return Status::Ok();
+  const rocks::Status status = impl_->root->CompactFiles(options, data, names, base_level);
+  // Others may be compacting the same files, or have done so since they were listed; or it was stopped.
+  if (status.IsAborted() || status.IsInvalidArgument() || status.IsIncomplete() || status.IsShutdownInProgress()) {
+    return Status::Ok();
+  }
+  CAIRN_RETURN_IF_ERROR(FromRocks(status));
+  impl_->relief_compactions.fetch_add(1, std::memory_order_relaxed);
+  return Status::Ok();
+}
+
+void Store::StopRelief() { impl_->relief_stopped.store(true, std::memory_order_release); }
+
+}  // namespace cairn::store
