@@ -248,11 +248,23 @@ bool Catalog::NoteRecoveredCounters(ByteView dictionary_key, const store::TableC
 }
 
 void Catalog::OnCommit(TableId id, const store::TableCounters& change) {
-  const std::shared_lock<std::shared_mutex> lock(live_mutex_);
-  const auto found = live_.find(id);
-  if (found == live_.end()) return;
-  found->second->AddRows(change.row_count);
-  found->second->RaiseAutoIncrementNext(change.auto_increment_next);
+  std::shared_ptr<Table> loaded;
+  {
+    const std::shared_lock<std::shared_mutex> lock(live_mutex_);
+    const auto found = live_.find(id);
+    if (found == live_.end()) return;
+    found->second->AddRows(change.row_count);
+    found->second->RaiseAutoIncrementNext(change.auto_increment_next);
+    if (found->second->TakeLoad()) loaded = found->second;
+  }
+  if (loaded == nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t since = store_->LatestSequence();
+  loaded->SetLoadedSince(since);
+  for (const IndexDef& index : loaded->def().indexes) {
+    uint64_t& known = visible_since_[index.id];
+    known = std::max(known, since);
+  }
 }
 
 // Handed-out values may be ahead of the committed counter: a new live object must not forget them.

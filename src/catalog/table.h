@@ -50,13 +50,21 @@ class Table {
 
   // Read views older than this sequence number must not read the table: they would miss rows that
   // came into it by copying. 0 when no such view can exist.
-  uint64_t visible_since() const { return visible_since_; }
+  uint64_t visible_since() const {
+    return std::max(visible_since_, loaded_since_.load(std::memory_order_acquire));
+  }
 
   // The same for one index, which may be younger than its table: what was deleted or changed before it was
   // built is not in it.
   uint64_t visible_since(size_t index) const {
-    return index < index_visible_since_.size() ? std::max(visible_since_, index_visible_since_[index]) : visible_since_;
+    return index < index_visible_since_.size() ? std::max(visible_since(), index_visible_since_[index]) : visible_since();
   }
+
+  // Rows are about to come into the table that every read view would see. Who commits next to the table,
+  // which nobody else can use before, is told of it once and sets since when it is visible.
+  void NoteLoad() { has_load_.store(true, std::memory_order_release); }
+  bool TakeLoad() { return has_load_.load(std::memory_order_relaxed) && has_load_.exchange(false); }
+  void SetLoadedSince(uint64_t sequence) { loaded_since_.store(sequence, std::memory_order_release); }
 
   // The indexes that are being built; null when there are none. Set and unset by who builds them, while no
   // statement uses the table (unset also when the build is given up, at any time).
@@ -128,6 +136,8 @@ class Table {
   std::atomic<uint64_t> next_row_id_;
   std::atomic<std::shared_ptr<const Statistics>> statistics_;
   const std::unique_ptr<FileDensity[]> densities_;
+  std::atomic<bool> has_load_{false};
+  std::atomic<uint64_t> loaded_since_{0};
   std::atomic<bool> has_build_{false};
   std::atomic<std::shared_ptr<const TableBuild>> build_;
 };

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "bulk/table_load.h"
 #include "catalog/table_access.h"
 #include "codec/column_set.h"
 #include "codec/index_codec.h"
@@ -40,7 +41,7 @@ class TableShare final : public Handler_share {
 };
 
 // Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
-// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_write,
+// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_write, handler_bulk,
 // handler_auto_increment, handler_info, handler_ddl.
 //
 // Thread rule: one thread at a time, as the server promises for handlers.
@@ -97,6 +98,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int write_row(const uchar* record) override;
   int update_row(const uchar* old_record, const uchar* new_record) override;
   int delete_row(const uchar* record) override;
+
+  // handler_bulk.cc: rows of a new table.
+  void start_bulk_insert(ha_rows rows, uint flags) override;
 
   // handler_auto_increment.cc
   void get_auto_increment(ulonglong offset, ulonglong increment, ulonglong wanted, ulonglong* first,
@@ -175,7 +179,16 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   codec::ColumnSet TouchedColumns() const;
   void BindWriter();
   int FinishWrite(const Status& status);
+  void NoteDuplicateKey(size_t index);
   Status CommitCopiedRows();
+  bool MayLoad() const;
+  Status BeginLoad();
+  int LoadRow(const uchar* record);
+  void ShowDuplicate(const bulk::LoadDuplicate& duplicate);
+  int FailLoad(const Status& status);
+  int FinishLoad();
+  int CheckLoadEnded();
+  void EndCopy();
   bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;
   bool RecordsAreEqual() const;
   void NoteAutoIncrement(const uchar* record);
@@ -201,6 +214,12 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   dml::RowWriter writer_;
   bool writer_bound_ = false;
   bool copies_alter_ = false;  // ALTER TABLE fills this table by copying
+
+  // Filling a new table; null unless its rows go past the transaction.
+  std::unique_ptr<bulk::TableLoad> load_;
+  bool copy_begun_ = false;
+  bool bulk_insert_begun_ = false;
+  bool load_decided_ = false;
   bool scan_started_ = false;
   Narrowed narrowed_ = Narrowed::kNo;
   bool covering_ = false;

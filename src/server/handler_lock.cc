@@ -117,7 +117,7 @@ int Handler::external_lock(THD* thd, int lock_type) {
     if (autonomous_ && autonomous_->is_active()) {
       return Fail(autonomous_->Rollback());
     }
-    return 0;
+    return CheckLoadEnded();
   }
   if (lock_type == F_WRLCK && !locking_) SetReadMode(true, txn::LockMode::kExclusive, false);
   return BeginStatement(thd);

@@ -110,6 +110,7 @@ int Handler::open(const char* name, int, uint) {
 }
 
 int Handler::close() {
+  EndCopy();
   LeaveSession();
   scan_.Close();
   access_.reset();
@@ -117,13 +118,20 @@ int Handler::close() {
 }
 
 int Handler::extra(ha_extra_function operation) {
-  if (operation == HA_EXTRA_KEYREAD) keyread_ = true;
-  if (operation == HA_EXTRA_NO_KEYREAD) keyread_ = false;
+  switch (operation) {
+    case HA_EXTRA_KEYREAD: keyread_ = true; break;
+    case HA_EXTRA_NO_KEYREAD: keyread_ = false; break;
+    case HA_EXTRA_BEGIN_COPY: copy_begun_ = true; break;
+    case HA_EXTRA_END_COPY: return FinishLoad();
+    case HA_EXTRA_ABORT_COPY: EndCopy(); break;
+    default: break;
+  }
   return 0;
 }
 
 // The end of a statement for this table.
 int Handler::reset() {
+  EndCopy();
   LeaveSession();
   scan_.Close();
   reader_.Reset();

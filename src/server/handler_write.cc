@@ -28,13 +28,15 @@ int Handler::FinishWrite(const Status& status) {
     scan_.Detach();
     return Fail(autonomous_->Commit(engine::DurabilityOf(FlushSetting())));
   }
-  if (status.Is(Status::Code::kDuplicateKey)) {
-    session_->duplicate_key = MAX_KEY;
-    for (uint key = 0; key < table_share->keys; ++key) {
-      if (IndexOf(key) == writer_.duplicate_index()) session_->duplicate_key = key;
-    }
-  }
+  if (status.Is(Status::Code::kDuplicateKey)) NoteDuplicateKey(writer_.duplicate_index());
   return Fail(status);
+}
+
+void Handler::NoteDuplicateKey(size_t index) {
+  session_->duplicate_key = MAX_KEY;
+  for (uint key = 0; key < table_share->keys; ++key) {
+    if (IndexOf(key) == index) session_->duplicate_key = key;
+  }
 }
 
 // ALTER TABLE copies rows into a table that nobody sees before it is renamed, and that is dropped when
@@ -48,8 +50,12 @@ int Handler::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
-  BindWriter();
+  if (copy_begun_ && !load_decided_) {
+    if (const int error = Fail(BeginLoad()); error != 0) return error;
+  }
   if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
+  if (load_ != nullptr) return LoadRow(record);
+  BindWriter();
   Status status = writer_.Insert(RowOf(record));
   if (status.ok()) NoteAutoIncrement(record);
   if (status.ok()) status = CommitCopiedRows();

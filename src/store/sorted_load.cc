@@ -3,6 +3,7 @@
 #include "store/sorted_load.h"
 
 #include <rocksdb/env.h>
+#include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 
 #include "store/rocks_status.h"
@@ -37,7 +38,8 @@ Status SortedLoad::OpenFile() {
   return FromRocks(writer_->file.Open(paths_.back()));
 }
 
-Status SortedLoad::FinishFile() {
+Status SortedLoad::CutFile() {
+  if (writer_ == nullptr) return Status::Ok();
   const rocks::Status status = writer_->file.Finish();
   writer_.reset();
   return FromRocks(status);
@@ -46,11 +48,11 @@ Status SortedLoad::FinishFile() {
 Status SortedLoad::Add(ByteView key, ByteView value) {
   if (writer_ == nullptr) CAIRN_RETURN_IF_ERROR(OpenFile());
   CAIRN_RETURN_IF_ERROR(FromRocks(writer_->file.Put(ToSlice(key), ToSlice(value))));
-  return writer_->file.FileSize() < file_bytes_max_ ? Status::Ok() : FinishFile();
+  return writer_->file.FileSize() < file_bytes_max_ ? Status::Ok() : CutFile();
 }
 
 Status SortedLoad::Ingest() {
-  if (writer_ != nullptr) CAIRN_RETURN_IF_ERROR(FinishFile());
+  CAIRN_RETURN_IF_ERROR(CutFile());
   if (paths_.empty()) return Status::Ok();
   if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
   rocks::IngestExternalFileOptions options;
@@ -61,6 +63,71 @@ Status SortedLoad::Ingest() {
       store_.impl_->root->IngestExternalFile(store_.Handle(family_), paths_, options)));
   paths_.clear();
   return Status::Ok();
+}
+
+class LoadReader::File {
+ public:
+  explicit File(const rocks::Options& options) : reader(options) {}
+
+  rocks::SstFileReader reader;
+  std::unique_ptr<rocks::Iterator> rows;
+};
+
+LoadReader::LoadReader(const SortedLoad& load) : load_(load) {}
+LoadReader::~LoadReader() = default;
+
+Status LoadReader::OpenFile(size_t number) {
+  const Store& store = load_.store_;
+  number_ = number;
+  file_ = std::make_unique<File>(
+      rocks::Options(store.impl_->root->GetDBOptions(), store.impl_->root->GetOptions(store.Handle(load_.family_))));
+  CAIRN_RETURN_IF_ERROR(FromRocks(file_->reader.Open(load_.paths_[number])));
+  rocks::ReadOptions options;
+  options.fill_cache = false;
+  options.total_order_seek = true;
+  file_->rows.reset(file_->reader.NewIterator(options));
+  return Status::Ok();
+}
+
+// Goes on to the next file that has an entry.
+Status LoadReader::SkipEnds() {
+  while (file_ != nullptr && !file_->rows->Valid()) {
+    CAIRN_RETURN_IF_ERROR(FromRocks(file_->rows->status()));
+    file_.reset();
+    if (number_ + 1 == load_.paths_.size()) break;
+    CAIRN_RETURN_IF_ERROR(OpenFile(number_ + 1));
+    file_->rows->SeekToFirst();
+  }
+  return Status::Ok();
+}
+
+Status LoadReader::SeekToFirst() {
+  file_.reset();
+  if (load_.paths_.empty()) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(OpenFile(0));
+  file_->rows->SeekToFirst();
+  return SkipEnds();
+}
+
+bool LoadReader::Valid() const { return file_ != nullptr; }
+ByteView LoadReader::key() const { return ToView(file_->rows->key()); }
+ByteView LoadReader::value() const { return ToView(file_->rows->value()); }
+
+Status LoadReader::Next() {
+  file_->rows->Next();
+  return SkipEnds();
+}
+
+Status LoadReader::Get(ByteView key, std::string* value) {
+  for (size_t number = 0; number < load_.paths_.size(); ++number) {
+    CAIRN_RETURN_IF_ERROR(OpenFile(number));
+    file_->rows->Seek(ToSlice(key));
+    CAIRN_RETURN_IF_ERROR(FromRocks(file_->rows->status()));
+    if (!file_->rows->Valid() || this->key() != key) continue;
+    *value = this->value();
+    return Status::Ok();
+  }
+  return Status::Of(Status::Code::kNotFound);
 }
 
 }  // namespace cairn::store

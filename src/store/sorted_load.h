@@ -36,21 +36,57 @@ class SortedLoad {
   // Each key must be greater than the one before.
   Status Add(ByteView key, ByteView value);
 
+  // Ends the file that is being written: what comes next is in another one.
+  Status CutFile();
+
   // Makes all entries part of the store, durably and atomically. Afterwards it is empty.
   Status Ingest();
 
   uint64_t file_count() const { return paths_.size(); }
 
  private:
+  friend class LoadReader;
   class Writer;
   Status OpenFile();
-  Status FinishFile();
 
   Store& store_;
   const Family family_;
   uint64_t file_bytes_max_ = 0;
   std::unique_ptr<Writer> writer_;  // of the newest of paths_; null between files
   std::vector<std::string> paths_;
+};
+
+// Reads what a load has written but not handed over, in order.
+//
+// Lifetime: not longer than the load; and it is at its end when the load is ingested.
+// Thread rule: one thread at a time, the load not changing meanwhile.
+// Errors: kIoError, kCorruption.
+class LoadReader {
+ public:
+  explicit LoadReader(const SortedLoad& load);
+  LoadReader(const LoadReader&) = delete;
+  LoadReader& operator=(const LoadReader&) = delete;
+  ~LoadReader();
+
+  // Precondition: the load's newest file is cut.
+  Status SeekToFirst();
+  bool Valid() const;
+  // Views die at the next move.
+  ByteView key() const;
+  ByteView value() const;
+  Status Next();
+
+  // kNotFound when there is no such key. Moves the reader.
+  Status Get(ByteView key, std::string* value);
+
+ private:
+  class File;
+  Status OpenFile(size_t number);
+  Status SkipEnds();
+
+  const SortedLoad& load_;
+  size_t number_ = 0;  // of the file, in the load's paths
+  std::unique_ptr<File> file_;
 };
 
 }  // namespace cairn::store

@@ -135,6 +135,7 @@ class Store {
  private:
   friend class Batch;
   friend class Snapshot;
+  friend class LoadReader;
   friend class SortedLoad;
   friend class TempFile;
   friend class WriteTransaction;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Rows that fill a new table: ALTER TABLE by copying, and CREATE TABLE ... SELECT.
+#include "server/handler.h"
+
+#include <algorithm>
+
+namespace cairn::server {
+
+using codec::ColumnSet;
+
+namespace {
+
+// How many tables of the engine the table is made of.
+Status CountPartitions(const std::string& name, uint64_t* count) {
+  *count = 1;
+  for (const char* mark : {"#P#", "#p#"}) {
+    const size_t at = name.find(mark);
+    if (at == std::string::npos) continue;
+    std::vector<std::string> partitions;
+    CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().TableNames(name.substr(0, at) + mark, &partitions));
+    *count = std::max<uint64_t>(1, partitions.size());
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void Handler::start_bulk_insert(ha_rows, uint) { bulk_insert_begun_ = true; }
+
+// All that must be known to hold of the statement, as nothing is checked row by row. That it copies into a table which
+// nobody else can use is what the server says by HA_EXTRA_BEGIN_COPY, and that nothing is left to be looked
+// up in rows already written, by start_bulk_insert(). It ignores errors of the end when it reorganizes
+// partitions, but then does not call the latter.
+bool Handler::MayLoad() const {
+  if (!copy_begun_ || !bulk_insert_begun_ || IsSequence()) return false;
+  if (table_share->long_unique_table || table_share->period.unique_keys != 0) return false;
+  if (copies_alter_) return true;
+  // A temporary table's rows are rolled back with the transaction while the table stays, and so it is when a
+  // replica applies the statement as a part of a transaction.
+  THD* const thd = ha_thd();
+  return thd_sql_command(thd) == SQLCOM_CREATE_TABLE && table_share->tmp_table == NO_TMP_TABLE &&
+         !thd_test_options(thd, OPTION_GTID_BEGIN);
+}
+
+// Decides with the first row.
+Status Handler::BeginLoad() {
+  load_decided_ = true;
+  if (!MayLoad() || session_->transaction().HasWritten(access_->primary().id())) return Status::Ok();
+  uint64_t partition_count;
+  CAIRN_RETURN_IF_ERROR(CountPartitions(access_->def().name, &partition_count));
+  const uint64_t memory_bytes = GlobalEngine()->sort_memory_bytes() / partition_count;
+  if (memory_bytes / access_->indexes().size() < bulk::TableLoad::kMemoryBytesPerIndexMin) return Status::Ok();
+  THD* const thd = ha_thd();
+  load_ = std::make_unique<bulk::TableLoad>(
+      GlobalEngine()->store(), access_,
+      bulk::LoadOptions{.memory_bytes = memory_bytes,
+                        .interrupted = [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; }});
+  return Status::Ok();
+}
+
+// The server prints the values of the key from the record.
+void Handler::ShowDuplicate(const bulk::LoadDuplicate& duplicate) {
+  NoteDuplicateKey(duplicate.index);
+  if (duplicate.primary_key.empty()) return;
+  const ColumnSet all = ColumnSet::All(access_->layout().columns.size());
+  kept_value_.Assign(duplicate.row_value);
+  uchar* const record = table->record[0];
+  (void)access_->rows().Decode(access_->rows().Plan(all), duplicate.primary_key, kept_value_.view(), record);
+  if (duplicate.index == 0) return;
+  // Virtual columns are in the entry only.
+  const codec::IndexCodec& codec = access_->indexes()[duplicate.index];
+  (void)codec.DecodeColumns(codec.Plan(all), duplicate.key, duplicate.value, record);
+}
+
+int Handler::FailLoad(const Status& status) {
+  if (status.Is(Status::Code::kDuplicateKey)) ShowDuplicate(load_->duplicate());
+  load_.reset();
+  return Fail(status);
+}
+
+int Handler::LoadRow(const uchar* record) {
+  const Status status = load_->Add(RowOf(record));
+  if (!status.ok()) return FailLoad(status);
+  NoteAutoIncrement(record);
+  return 0;
+}
+
+// The rows come into the store here, the counters with the commit.
+int Handler::FinishLoad() {
+  copy_begun_ = false;
+  if (load_ == nullptr) return 0;
+  txn::Transaction& transaction = session_->transaction();
+  const bulk::LoadTarget target{
+      .put = [&](ByteView key, ByteView value) { return transaction.Put(store::Family::kData, key, value); },
+      .get = [&](ByteView key, std::string* value) {
+        store::PinnedValue found;
+        CAIRN_RETURN_IF_ERROR(transaction.Get(store::Family::kData, key, txn::View::kNewest, &found));
+        *value = found.view();
+        return Status::Ok();
+      }};
+  if (load_->by_files()) access_->table().NoteLoad();
+  const Status status = load_->Finish(target);
+  if (!status.ok()) return FailLoad(status);
+  transaction.AddTableCounters(access_->def().id,
+                               {.row_count = static_cast<int64_t>(load_->row_count()), .auto_increment_next = 0});
+  load_.reset();
+  return 0;
+}
+
+// Rows of a load that the server neither ends nor gives up must not get lost silently.
+int Handler::CheckLoadEnded() {
+  const bool lost = load_ != nullptr && !ha_thd()->is_error();
+  EndCopy();
+  return lost ? Fail(Status(Status::Code::kInterrupted, "the copy into " + name_ + " was not ended")) : 0;
+}
+
+void Handler::EndCopy() {
+  load_.reset();
+  copy_begun_ = false;
+  bulk_insert_begun_ = false;
+  load_decided_ = false;
+}
+
+}  // namespace cairn::server
