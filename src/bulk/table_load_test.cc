@@ -186,7 +186,9 @@ TEST_F(TableLoadTest, ADuplicateOfASecondaryIndexTellsTheRow) {
     ASSERT_TRUE(Add(*load, {count, 1, 3}).ok());  // row count - 1 has it, or none
     const Row last = Rows(count).back();
     const bool is_taken = last.unique == 1;
-    if (!is_taken) ASSERT_TRUE(Add(*load, {count + 1, 1, 4}).ok());
+    if (!is_taken) {
+      ASSERT_TRUE(Add(*load, {count + 1, 1, 4}).ok());
+    }
     EXPECT_EQ(Finish(*load).code(), Code::kDuplicateKey);
     const LoadDuplicate& duplicate = load->duplicate();
     EXPECT_EQ(duplicate.index, 1u);

@@ -30,6 +30,12 @@ def create_sql(engine: str, name: str) -> str:
     )
 
 
+def create_select_sql(engine: str, name: str, tag: str, rows: int) -> str:
+    """Rows enough to go past the transaction, into files of their own."""
+    columns = f"seq % 7 a, CONCAT('{tag}', seq * 7919 % 100003) b, REPEAT('c', 250) c"
+    return f"{create_sql(engine, name)} SELECT {columns} FROM seq_1_to_{rows}"
+
+
 class DdlWriter(threading.Thread):
     """`state` is what was acknowledged last, `pending` what the step under way would make of it."""
 
@@ -68,6 +74,10 @@ class DdlWriter(threading.Thread):
         free = [f"t{n}" for n in range(TABLES_MAX) if f"t{n}" not in self.state]
         if not self.state or (free and self._rng.random() < 0.3):
             name = self._rng.choice(free)
+            if self._rng.random() < 0.3:
+                rows = self._rng.randint(15_000, 20_000)
+                sql = create_select_sql(self._server.engine.name, name, f"{self._seed}-{self._number}-", rows)
+                return Step(sql, {**self.state, name: rows})
             return Step(create_sql(self._server.engine.name, name), {**self.state, name: 0})
         name = self._rng.choice(sorted(self.state))
         choice = self._rng.random()
