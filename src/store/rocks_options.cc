@@ -9,7 +9,6 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
-#include <rocksdb/statistics.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_buffer_manager.h>
@@ -17,6 +16,7 @@
 #include "base/ids.h"
 #include "store/counters_merge.h"
 #include "store/rocks_status.h"
+#include "store/tickers.h"
 
 namespace cairn::store {
 namespace {
@@ -143,8 +143,7 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   db.max_open_files = MaxOpenFiles();
   db.sst_file_manager = std::move(files);
   db.listeners.push_back(std::move(listener));
-  db.statistics = rocks::CreateDBStatistics();
-  db.statistics->set_stats_level(rocks::StatsLevel::kExceptHistogramOrTimers);
+  db.statistics = std::make_shared<Tickers>();
   db.compaction_readahead_size = 2 * kMiB;
   db.prefix_seek_opt_in_only = true;
   db.keep_log_file_num = 5;

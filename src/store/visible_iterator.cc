@@ -24,6 +24,8 @@ constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key
 constexpr rocks::ValueType kFirstType = rocks::kTypeValuePreferredSeqno;  // sorts before all others
 constexpr rocks::ValueType kLastType = rocks::kTypeDeletion;
 
+ByteView Bound(const rocks::Slice* bound) { return bound == nullptr ? ByteView() : ToView(*bound); }
+
 bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == rocks::kTypeSingleDeletion; }
 
 }  // namespace
@@ -35,7 +37,9 @@ bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& 
   const uint64_t wanted = read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
-         read.fill_cache == read_.fill_cache;
+         read.fill_cache == read_.fill_cache &&
+         (sole_.file == nullptr || FindSoleFile(*version_, Bound(read.iterate_lower_bound),
+                                                Bound(read.iterate_upper_bound)).file == sole_.file);
 }
 
 void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read) {
@@ -45,8 +49,8 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   } else if (walked_.in_level0 >= kEntriesPerReport) {
     Report();
   }
-  lower_ = read.iterate_lower_bound == nullptr ? ByteView() : ToView(*read.iterate_lower_bound);
-  upper_ = read.iterate_upper_bound == nullptr ? ByteView() : ToView(*read.iterate_upper_bound);
+  lower_ = Bound(read.iterate_lower_bound);
+  upper_ = Bound(read.iterate_upper_bound);
   valid_ = false;
   if (serves) return;
   read_ = read;
@@ -61,8 +65,11 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   memtable_sequence_min_ = version_->mem->GetEarliestSequenceNumber();
   CountLevel0();
   arena_.emplace();
-  stream_ = db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
-                                    /*allow_unprepared_value=*/false);
+  sole_ = FindSoleFile(*version_, lower_, upper_);
+  stream_ = sole_.file != nullptr
+                ? NewSoleFileStream(db, data, version_, read_, sole_, snapshot_sequence_, &*arena_)
+                : db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
+                                          /*allow_unprepared_value=*/false);
 }
 
 void VisibleIterator::CountLevel0() {

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "store/read_pressure.h"
 #include "store/rocksdb_fwd.h"
+#include "store/sole_file.h"
 
 namespace cairn::store {
 
@@ -93,6 +94,7 @@ class VisibleIterator final {
   std::optional<rocks::Arena> arena_;  // the stream lives in it
   rocks::InternalIterator* stream_ = nullptr;
   rocks::SuperVersion* version_ = nullptr;  // held by the stream
+  SoleFile sole_;                           // that the stream reads; else it merges all there is
   uint64_t snapshot_sequence_ = 0;
   uint64_t memtable_sequence_min_ = 0;
   uint64_t level0_sequence_min_ = 0;  // from here on, in level 0 or in a memtable

@@ -152,5 +152,57 @@ TEST_F(VisibleIteratorStoreTest, StaysAtItsMomentThroughFlushAndCompaction) {
   EXPECT_TRUE(cursor.status().ok());
 }
 
+// Ranges that lie in one file of several are read without a merge, and opened again with others.
+TEST_F(VisibleIteratorStoreTest, RangesOfOneFileAndOfSeveral) {
+  Open();
+  const auto key = [](int i) { return "k" + std::to_string(1000 + i); };
+  for (int file = 0; file < 3; ++file) {
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(Put(key(100 * file + i), std::to_string(file), Durability::kOs).ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+    if (file == 0) {
+      ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    }
+  }
+  Cursor cursor;
+  const auto expect = [&](int begin, int end) {
+    const std::string lower = key(begin), upper = key(end);
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor).ok());
+    int at = begin;
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next(), ++at) {
+      ASSERT_EQ(cursor.key(), key(at));
+      ASSERT_EQ(cursor.value(), std::to_string(at / 100));
+    }
+    ASSERT_EQ(at, end);
+    for (cursor.SeekToLast(); cursor.Valid(); cursor.Prev()) ASSERT_EQ(cursor.key(), key(--at));
+    ASSERT_EQ(at, begin);
+    ASSERT_TRUE(cursor.status().ok());
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [begin, end] : {std::pair(10, 20), {30, 99}, {100, 120}, {150, 170}, {90, 110}, {20, 40}, {50, 250},
+                                     {200, 299}, {0, 300}, {199, 201}}) {
+      SCOPED_TRACE("[" + std::to_string(begin) + ", " + std::to_string(end) + ") round " + std::to_string(round));
+      ASSERT_NO_FATAL_FAILURE(expect(begin, end));
+    }
+    // With an entry in the memtable, which every range has to be merged with.
+    ASSERT_TRUE(Put(key(35), "0", Durability::kOs).ok());
+  }
+}
+
+// The counters that stand for RocksDB's own.
+TEST_F(VisibleIteratorStoreTest, ReadsAreCounted) {
+  Open();
+  ASSERT_TRUE(Put("a", "1", Durability::kOs).ok());
+  const auto reads = [this] {
+    for (const NamedNumber& number : store->Statistics()) {
+      if (number.name == "number_keys_read") return number.value;
+    }
+    return ~uint64_t{0};
+  };
+  const uint64_t before = reads();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("b"), "-");
+  EXPECT_EQ(reads(), before + 2);
+}
+
 }  // namespace
 }  // namespace cairn::store
