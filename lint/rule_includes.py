@@ -10,7 +10,7 @@ from lint import files
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _STANDARD = re.compile(r"^[a-z_0-9]+$")
 # What any layer may use beside the standard library, and what only tests may.
-_SYSTEM = re.compile(r"^(sys|linux|asm)/|^(unistd|fcntl|pthread|sched|dirent|errno|signal|time"
+_SYSTEM = re.compile(r"^(sys|linux|asm)/|^(unistd|malloc|fcntl|pthread|sched|dirent|errno|signal|time"
                      r"|stdint|stddef|stdlib|string|stdio|math|limits"
                      r"|[a-z]+mmintrin|immintrin|x86intrin|cpuid|cxxabi|execinfo)\.h$")
 _TEST_ONLY = re.compile(r"^(gtest|gmock|benchmark|rapidcheck)([./]|$)")

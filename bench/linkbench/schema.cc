@@ -71,8 +71,7 @@ std::string CreateTableText(const TableText& table, const SchemaOptions& options
     sql.append(", KEY ").append(table.secondary_key);
     sql += KeyComment(table.secondary_family, options.engine);
   }
-  sql.append(") ENGINE=").append(EngineSqlName(options.engine)).append(" DEFAULT CHARSET=latin1");
-  if (options.engine == EngineKind::kMyrocks) sql += " COLLATE=latin1_bin";
+  sql.append(") ENGINE=").append(EngineSqlName(options.engine)).append(" DEFAULT CHARSET=latin1 COLLATE=latin1_bin");
   if (options.engine == EngineKind::kInnodbZlib && table.compressible) sql += " ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8";
   if (!options.table_options.empty()) sql += " " + options.table_options;
   if (options.partitions != 0) {

@@ -48,6 +48,7 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   store_options.directory = options.directory;
   store_options.memory_bytes = options.memory_bytes != 0 ? options.memory_bytes : DefaultMemoryBytes();
   store_options.cores = options.cores != 0 ? options.cores : std::max(1u, std::thread::hardware_concurrency());
+  LimitHeaps(store_options.cores);
   store_options.expert_db_options = options.expert_db_options;
   store_options.expert_family_options = options.expert_family_options;
   store_options.log = options.log;

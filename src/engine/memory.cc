@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How much memory this process may count on.
+// How much memory this process may count on, and keeping to it.
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -27,6 +29,15 @@ uint64_t DefaultMemoryBytes() {
   const uint64_t limit = std::min({machine, LimitIn("/sys/fs/cgroup/memory.max"),
                                    LimitIn("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
   return std::max(limit / 4, kBytesMin);
+}
+
+void LimitHeaps(unsigned cores) {
+#ifdef __GLIBC__
+  if (std::getenv("MALLOC_ARENA_MAX") != nullptr || std::getenv("GLIBC_TUNABLES") != nullptr) return;
+  mallopt(M_ARENA_MAX, static_cast<int>(std::max(cores, 2u)));
+#else
+  static_cast<void>(cores);
+#endif
 }
 
 }  // namespace cairn::engine

@@ -28,6 +28,11 @@ struct EngineOptions {
 // whichever is less, and at least 64 MiB.
 uint64_t DefaultMemoryBytes();
 
+// Keeps the C library from giving each of many threads a heap of its own: what is free in one serves no
+// other, so the process outgrew the budget. One heap a core, two at least, unless the environment says
+// something else. Call it before threads are many; for glibc only, and for the whole process.
+void LimitHeaps(unsigned cores);
+
 // When a commit reaches the disk. The numbers are those of the setting.
 enum class FlushAtCommit : uint8_t {
   kEverySecond = 0,  // at most a second of commits may be lost with the process or the machine

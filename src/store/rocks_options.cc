@@ -108,7 +108,9 @@ void SetWal(const StoreOptions& options, rocks::DBOptions* db) {
   // A full memtable's log has three quarters of its size. The dictionary's memtable hardly ever fills: without
   // this it would keep old logs, which cost space and time at the next start.
   db->max_total_wal_size = std::max(WriteBufferBytes(options.memory_bytes) / 4 * 5, 16 * kMiB);
-  db->manifest_preallocation_size = 256 << 10;  // its 4 MiB count in a small database's space
+  // Space allocated ahead, 35 MB for the log of a memtable of 32 MB, is space taken: half of what a small database
+  // has beside its files. A sync of a log takes as long without (ext4: 3.4 ms each).
+  db->allow_fallocate = false;
   db->bytes_per_sync = kMiB;
   db->wal_bytes_per_sync = kMiB;
   db->manual_wal_flush = false;
