@@ -32,14 +32,19 @@ void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
   table_->primary().EncodePrimaryKey(row.record, row.hidden_row_id, key);
 }
 
-Status RowWriter::LockKey(ByteView key) { return transaction_->Lock(key, lock_options_, nullptr); }
+// Whether the key is there is told by kNotFound, or found_.
+Status RowWriter::LockAndFind(ByteView key) {
+  txn::LockResult lock;
+  CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, lock_options_, &lock));
+  return lock.newly_acquired ? transaction_->GetNewlyLocked(key, &found_)
+                             : transaction_->Get(Family::kData, key, View::kNewest, &found_);
+}
 
 // Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's, but a scan
 // that meets the uncommitted row must have a lock to wait for.
 Status RowWriter::ClaimPrimary() {
-  CAIRN_RETURN_IF_ERROR(LockKey(new_primary_.view()));
-  if (table_->primary().has_hidden_row_id()) return Status::Ok();
-  Status status = transaction_->Get(Family::kData, new_primary_.view(), View::kNewest, &found_);
+  if (table_->primary().has_hidden_row_id()) return transaction_->Lock(new_primary_.view(), lock_options_, nullptr);
+  Status status = LockAndFind(new_primary_.view());
   if (status.Is(Status::Code::kNotFound)) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(std::move(status));
   duplicate_index_ = 0;
@@ -53,14 +58,13 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
   if (codec.HasNullPart(record)) return Status::Ok();
   new_entry_.key.Clear();
   codec.EncodeTupleFromRecord(record, codec.own_part_count(), &new_entry_.key);
-  CAIRN_RETURN_IF_ERROR(LockKey(new_entry_.key.view()));
+  Status status = LockAndFind(new_entry_.key.view());
   duplicate_index_ = index;
   // Who is deleting or changing the row of the entry has locked that row: the outcome decides, so
   // the entry counts only if it is still there once the row's lock was got.
   txn::LockOptions row_lock = lock_options_;
   row_lock.mode = txn::LockMode::kShared;
   for (bool locked = false;; locked = true) {
-    Status status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
     if (status.Is(Status::Code::kNotFound)) return Status::Ok();
     CAIRN_RETURN_IF_ERROR(std::move(status));
     const std::string before = locked ? duplicate_primary_key_.ToString() : std::string();
@@ -68,6 +72,7 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
     CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
     if (locked && duplicate_primary_key_.view() == before) return Status::DuplicateKey();
     CAIRN_RETURN_IF_ERROR(transaction_->Lock(duplicate_primary_key_.view(), row_lock, nullptr));
+    status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
   }
 }
 

@@ -67,7 +67,7 @@ class RowWriter {
   };
 
   void EncodePrimary(const RowRef& row, ByteBuffer* key) const;
-  Status LockKey(ByteView key);
+  Status LockAndFind(ByteView key);
   Status ClaimPrimary();
   Status ClaimUnique(size_t index, const uint8_t* record);
   Status RemoveEntry(size_t index, ByteView key);

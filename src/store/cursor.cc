@@ -5,6 +5,7 @@
 #include <rocksdb/iterator.h>
 
 #include "store/cursor_bounds.h"
+#include "store/overlay_iterator.h"
 #include "store/rocks_status.h"
 #include "store/visible_iterator.h"
 
@@ -38,7 +39,9 @@ Cursor::Cursor(Cursor&& other) noexcept { *this = std::move(other); }
 Cursor& Cursor::operator=(Cursor&& other) noexcept {
   std::swap(bounds_, other.bounds_);
   std::swap(visible_, other.visible_);
+  std::swap(overlay_, other.overlay_);
   std::swap(iterator_, other.iterator_);
+  std::swap(source_, other.source_);
   std::swap(open_, other.open_);
   std::swap(valid_, other.valid_);
   std::swap(key_, other.key_);
@@ -49,6 +52,7 @@ Cursor& Cursor::operator=(Cursor&& other) noexcept {
 Cursor::~Cursor() { Close(); }
 
 void Cursor::Close() {
+  if (source_ == Source::kOverlay) overlay_->Close();
   if (visible_ != nullptr) visible_->Close();
   iterator_.reset();
   open_ = valid_ = false;
@@ -57,9 +61,17 @@ void Cursor::Close() {
 
 CursorBounds* Cursor::PrepareBounds() {
   iterator_.reset();
+  source_ = Source::kVisible;
   open_ = valid_ = false;
   if (bounds_ == nullptr) bounds_ = std::make_unique<CursorBounds>();
   return bounds_.get();
+}
+
+// Precondition: just opened, as one of the data family.
+void Cursor::OverlayWith(const ChangeIndex& changes) {
+  if (overlay_ == nullptr) overlay_ = std::make_unique<OverlayIterator>();
+  overlay_->Open(visible_.get(), &changes, bounds_->lower, bounds_->upper);
+  source_ = Source::kOverlay;
 }
 
 template <typename Move>
@@ -71,14 +83,19 @@ inline void Cursor::MoveBy(const Move& move) {
       value_ = iterator.value();
     }
   };
-  if (__builtin_expect(iterator_ == nullptr, true)) {
-    move(*visible_);
-    load(*visible_);
-  } else {
+  // Not inlined, as the walk without own changes is the one that counts every instruction.
+  const auto move_other = [&]() __attribute__((noinline)) {
+    if (source_ == Source::kOverlay) {
+      move(*overlay_);
+      return load(*overlay_);
+    }
     RocksFace iterator(iterator_.get());
     move(iterator);
     load(iterator);
-  }
+  };
+  if (__builtin_expect(source_ != Source::kVisible, false)) return move_other();
+  move(*visible_);
+  load(*visible_);
 }
 
 void Cursor::Seek(ByteView key) {
@@ -102,7 +119,7 @@ void Cursor::Prev() {
 
 Status Cursor::status() const {
   if (!open_) return Status::Ok();
-  return iterator_ == nullptr ? visible_->status() : FromRocks(iterator_->status());
+  return source_ == Source::kRocks ? FromRocks(iterator_->status()) : visible_->status();
 }
 
 }  // namespace cairn::store

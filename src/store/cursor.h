@@ -13,7 +13,9 @@
 
 namespace cairn::store {
 
+class ChangeIndex;
 struct CursorBounds;
+class OverlayIterator;
 class VisibleIterator;
 
 struct CursorOptions {
@@ -72,15 +74,20 @@ class Cursor final {
  private:
   friend class Store;
   friend class WriteTransaction;
+  // What moves: visible_ alone; overlay_ over it where a transaction's own changes are to be merged;
+  // iterator_ where there may be other entries than values and deletions.
+  enum class Source : uint8_t { kVisible, kOverlay, kRocks };
+
   CursorBounds* PrepareBounds();  // of another opening
+  void OverlayWith(const ChangeIndex& changes);
   template <typename Move>
   void MoveBy(const Move& move);
 
-  // One of two at work: iterator_ where there is a transaction's own writes to merge, or other
-  // entries than values and deletions; else visible_, which is kept for the next opening.
   std::unique_ptr<CursorBounds> bounds_;  // the iterators point into it, so it dies after them
-  std::unique_ptr<VisibleIterator> visible_;
+  std::unique_ptr<VisibleIterator> visible_;  // this one and the next are kept for the next opening
+  std::unique_ptr<OverlayIterator> overlay_;
   std::unique_ptr<rocks::Iterator> iterator_;
+  Source source_ = Source::kVisible;
   bool open_ = false;
   bool valid_ = false;
   ByteView key_;

@@ -74,6 +74,7 @@ Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cu
   } else {
     if (cursor->visible_ != nullptr) cursor->visible_->Close();
     cursor->iterator_.reset(impl_->root->NewIterator(read, Handle(family)));
+    cursor->source_ = Cursor::Source::kRocks;
   }
   cursor->open_ = true;
   return cursor->status();

@@ -83,7 +83,7 @@ void OverlayNext(benchmark::State& state) {
   (void)txn->Put(Family::kData, Key(77).view(), "own");
   Cursor cursor;
   const Key lower(0), upper(0, 2);
-  (void)txn->OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
+  (void)txn->OpenCursor({.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
   cursor.SeekToFirst();
   for (auto _ : state) {
     cursor.Next();

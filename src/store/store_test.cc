@@ -187,13 +187,13 @@ TEST_F(StoreTest, ATransactionReadsItsOwnChangesAndOthersDoNot) {
   ASSERT_TRUE(txn->Put(Family::kData, "a", "1").ok());
   ASSERT_TRUE(txn->Delete(Family::kData, "b").ok());
   PinnedValue value;
-  ASSERT_TRUE(txn->Get(Family::kData, "a", nullptr, &value).ok());
+  ASSERT_TRUE(txn->Get("a", nullptr, &value).ok());
   EXPECT_EQ(value.view(), "1");
-  EXPECT_TRUE(txn->Get(Family::kData, "b", nullptr, &value).Is(Status::Code::kNotFound));
+  EXPECT_TRUE(txn->Get("b", nullptr, &value).Is(Status::Code::kNotFound));
   EXPECT_EQ(value.view(), "");
   EXPECT_EQ(Get("a"), "-");
   Cursor cursor;
-  ASSERT_TRUE(txn->OpenCursor(Family::kData, {.lower_bound = "a", .upper_bound = "z"}, &cursor).ok());
+  ASSERT_TRUE(txn->OpenCursor({.lower_bound = "a", .upper_bound = "z"}, &cursor).ok());
   cursor.SeekToFirst();
   EXPECT_EQ(Forward(cursor), "a=1");
   cursor.Close();
@@ -212,7 +212,7 @@ TEST_F(StoreTest, AnOverlayCursorGoesOnAfterAWriteOfItsTransaction) {
   auto txn = store->BeginWrite();
   ASSERT_TRUE(txn->Put(Family::kData, "a", "1").ok());
   Cursor cursor;
-  ASSERT_TRUE(txn->OpenCursor(Family::kData, {.lower_bound = "a", .upper_bound = "z"}, &cursor).ok());
+  ASSERT_TRUE(txn->OpenCursor({.lower_bound = "a", .upper_bound = "z"}, &cursor).ok());
   cursor.Seek("a");
   std::string seen;
   for (; cursor.Valid(); cursor.Next()) {

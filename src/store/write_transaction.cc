@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Uncommitted changes of one transaction, as a RocksDB transaction without its locks.
+// Uncommitted changes of one transaction, as a RocksDB transaction without its locks and without its index.
 #include "store/write_transaction.h"
 
+#include <cassert>
+
+#include "db/write_batch_internal.h"
 #include <rocksdb/utilities/transaction.h>
 #include <rocksdb/utilities/write_batch_with_index.h>
 #include <rocksdb/write_batch.h>
 
 #include "store/cursor_bounds.h"
+#include "store/overlay_iterator.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 #include "store/visible_iterator.h"
@@ -50,6 +54,44 @@ class CountersVisitor final : public BatchVisitor {
   const std::function<void(ByteView, const TableCounters&)>& visit_;
 };
 
+// Gathers where the changes of the data family lie.
+class PlaceVisitor final : public BatchVisitor {
+ public:
+  PlaceVisitor(const rocks::WriteBatch& batch, std::vector<ChangeIndex::Place>* places)
+      : begin_(batch.Data().data()), places_(places) {}
+
+  rocks::Status PutCF(uint32_t family, const rocks::Slice& key, const rocks::Slice&) override {
+    return Add(family, key, true);
+  }
+  rocks::Status DeleteCF(uint32_t family, const rocks::Slice& key) override { return Add(family, key, false); }
+  rocks::Status SingleDeleteCF(uint32_t family, const rocks::Slice& key) override { return Add(family, key, false); }
+  rocks::Status MergeCF(uint32_t, const rocks::Slice&, const rocks::Slice&) override { return rocks::Status::OK(); }
+
+ private:
+  rocks::Status Add(uint32_t family, const rocks::Slice& key, bool is_put) {
+    if (family == static_cast<uint32_t>(Family::kData)) {
+      places_->push_back({.key_offset = static_cast<uint64_t>(key.data() - begin_),
+                          .key_bytes = static_cast<uint32_t>(key.size()),
+                          .is_put = is_put});
+    }
+    return rocks::Status::OK();
+  }
+
+  const char* begin_;
+  std::vector<ChangeIndex::Place>* places_;
+};
+
+size_t VarintBytes(size_t value) {
+  size_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+Status PastPrepare() { return Status(Status::Code::kInvalidArgument, "a change of a transaction that is prepared or ended"); }
+
+// The batch of a transaction beneath the index that RocksDB would keep over it.
+rocks::WriteBatch* PlainBatch(rocks::Transaction& transaction) { return transaction.GetWriteBatch()->GetWriteBatch(); }
+
 // Tells the keys.
 class KeyVisitor final : public BatchVisitor {
  public:
@@ -77,7 +119,7 @@ class KeyVisitor final : public BatchVisitor {
 }  // namespace
 
 WriteTransaction::WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> rocks, State state)
-    : store_(store), rocks_(std::move(rocks)), state_(state) {
+    : store_(store), rocks_(std::move(rocks)), batch_(PlainBatch(*rocks_)), state_(state) {
   if (state_ == State::kPrepared) name_ = rocks_->GetName();
 }
 
@@ -89,56 +131,115 @@ void WriteTransaction::Restart() {
   rocks::Transaction* old = rocks_.release();
   rocks_.reset(impl.db->BeginTransaction(impl.MakeWriteOptions(Durability::kOs),
                                          Store::Impl::MakeTransactionOptions(), old));
+  batch_ = PlainBatch(*rocks_);
   state_ = State::kOpen;
   name_.clear();
 }
 
 Status WriteTransaction::Put(Family family, ByteView key, ByteView value) {
-  return FromRocks(rocks_->Put(store_->Handle(family), ToSlice(key), ToSlice(value)));
+  if (state_ != State::kOpen) return PastPrepare();
+  CAIRN_RETURN_IF_ERROR(FromRocks(
+      rocks::WriteBatchInternal::Put(batch_, static_cast<uint32_t>(family), ToSlice(key), ToSlice(value))));
+  if (family == Family::kData) AddToOrder(key, true, VarintBytes(value.size()) + value.size());
+  return Status::Ok();
 }
 
 Status WriteTransaction::Delete(Family family, ByteView key) {
-  return FromRocks(rocks_->Delete(store_->Handle(family), ToSlice(key)));
+  if (state_ != State::kOpen) return PastPrepare();
+  CAIRN_RETURN_IF_ERROR(
+      FromRocks(rocks::WriteBatchInternal::Delete(batch_, static_cast<uint32_t>(family), ToSlice(key))));
+  if (family == Family::kData) AddToOrder(key, false, 0);
+  return Status::Ok();
 }
 
 Status WriteTransaction::SingleDelete(Family family, ByteView key) {
-  return FromRocks(rocks_->SingleDelete(store_->Handle(family), ToSlice(key)));
+  if (state_ != State::kOpen) return PastPrepare();
+  CAIRN_RETURN_IF_ERROR(
+      FromRocks(rocks::WriteBatchInternal::SingleDelete(batch_, static_cast<uint32_t>(family), ToSlice(key))));
+  if (family == Family::kData) AddToOrder(key, false, 0);
+  return Status::Ok();
 }
 
 Status WriteTransaction::MergeCounters(ByteView dictionary_key, const TableCounters& delta) {
+  if (state_ != State::kOpen) return PastPrepare();
   ByteBuffer operand;
   EncodeTableCounters(delta, &operand);
-  return FromRocks(rocks_->Merge(store_->Handle(Family::kDictionary), ToSlice(dictionary_key),
-                                 ToSlice(operand.view())));
+  return FromRocks(rocks::WriteBatchInternal::Merge(batch_, static_cast<uint32_t>(Family::kDictionary),
+                                                    ToSlice(dictionary_key), ToSlice(operand.view())));
 }
 
-Status WriteTransaction::Get(Family family, ByteView key, const Snapshot* snapshot, PinnedValue* value) const {
-  rocks::ReadOptions read;
-  if (snapshot != nullptr) read.snapshot = snapshot->rocks_;
+// A change is appended, so its key ends `bytes_behind_key` before the batch does.
+inline void WriteTransaction::AddToOrder(ByteView key, bool is_put, size_t bytes_behind_key) {
+  if (!ordered_.load(std::memory_order_relaxed)) return;
+  index_.Add({.key_offset = batch_->GetDataSize() - bytes_behind_key - key.size(),
+              .key_bytes = static_cast<uint32_t>(key.size()),
+              .is_put = is_put});
+}
+
+void WriteTransaction::Order() const {
+  if (is_ordered()) return;
+  std::vector<ChangeIndex::Place> places;
+  places.reserve(batch_->Count());
+  PlaceVisitor visitor(*batch_, &places);
+  const rocks::Status visited = batch_->Iterate(&visitor);
+  assert(visited.ok());  // these are bytes in memory that only this class has written
+  visited.PermitUncheckedError();
+  index_.Clear(&batch_->Data());
+  index_.AddAll(&places);
+  ordered_.store(true, std::memory_order_release);
+}
+
+Status WriteTransaction::Get(ByteView key, const Snapshot* snapshot, PinnedValue* value) const {
+  Order();
+  const ChangeIndex::Node* own = index_.Find(key);
+  if (own == nullptr) return store_->Get(Family::kData, key, snapshot, value);
   rocks::PinnableSlice* slice = value->Prepare();
-  const rocks::Status status = rocks_->Get(read, store_->Handle(family), ToSlice(key), slice);
-  if (status.ok()) value->Publish();
-  return FromRocks(status);
+  if (!index_.IsPut(own)) return Status::NotFound();
+  slice->PinSelf(ToSlice(index_.ValueOf(own)));
+  value->Publish();
+  return Status::Ok();
 }
 
-Status WriteTransaction::OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const {
-  const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
-  if (cursor->visible_ != nullptr) cursor->visible_->Close();
-  cursor->iterator_.reset(rocks_->GetIterator(read, store_->Handle(family)));
-  cursor->open_ = true;
-  return cursor->status();
+Status WriteTransaction::OpenCursor(const CursorOptions& options, Cursor* cursor) const {
+  Order();
+  CAIRN_RETURN_IF_ERROR(store_->OpenCursor(Family::kData, options, cursor));
+  cursor->OverlayWith(index_);
+  return Status::Ok();
 }
 
-void WriteTransaction::SetSavepoint() { rocks_->SetSavePoint(); }
-Status WriteTransaction::RollbackToSavepoint() { return FromRocks(rocks_->RollbackToSavePoint()); }
-Status WriteTransaction::PopSavepoint() { return FromRocks(rocks_->PopSavePoint()); }
+void WriteTransaction::SetSavepoint() {
+  savepoints_.push_back(batch_->GetDataSize());
+  batch_->SetSavePoint();
+}
+
+Status WriteTransaction::RollbackToSavepoint() {
+  if (savepoints_.empty()) return Status::NotFound();
+  const uint64_t bytes = savepoints_.back();
+  savepoints_.pop_back();
+  if (ordered_.load(std::memory_order_relaxed)) {
+    std::vector<ChangeIndex::Place> places;
+    PlaceVisitor visitor(*batch_, &places);
+    CAIRN_RETURN_IF_ERROR(
+        FromRocks(rocks::WriteBatchInternal::Iterate(batch_, &visitor, bytes, batch_->GetDataSize())));
+    for (const ChangeIndex::Place& place : places) {
+      index_.Undo(ByteView(batch_->Data().data() + place.key_offset, place.key_bytes), bytes);
+    }
+  }
+  return FromRocks(batch_->RollbackToSavePoint());
+}
+
+Status WriteTransaction::PopSavepoint() {
+  if (savepoints_.empty()) return Status::NotFound();
+  savepoints_.pop_back();
+  return FromRocks(batch_->PopSavePoint());
+}
 
 uint64_t WriteTransaction::change_count() const {
-  return rocks_ == nullptr ? 0 : rocks_->GetWriteBatch()->GetWriteBatch()->Count();
+  return rocks_ == nullptr ? 0 : batch_->Count();
 }
 
 uint64_t WriteTransaction::size_bytes() const {
-  return rocks_ == nullptr ? 0 : rocks_->GetWriteBatch()->GetDataSize();
+  return rocks_ == nullptr ? 0 : batch_->GetDataSize();
 }
 
 void WriteTransaction::SetDurability(Durability durability) {
@@ -146,6 +247,9 @@ void WriteTransaction::SetDurability(Durability durability) {
 }
 
 void WriteTransaction::Finish(bool reusable) {
+  if (ordered_.load(std::memory_order_relaxed)) index_.Clear(nullptr);
+  ordered_.store(false, std::memory_order_relaxed);
+  savepoints_.clear();
   if (!reusable || size_bytes_max_ > kReusedBytesMax) rocks_.reset();
   size_bytes_max_ = 0;
   state_ = State::kFinished;
@@ -191,31 +295,24 @@ Status WriteTransaction::Rollback() {
 
 Status WriteTransaction::ForEachKey(const std::function<void(Family, ByteView)>& visit) const {
   KeyVisitor visitor(visit);
-  return FromRocks(rocks_->GetWriteBatch()->GetWriteBatch()->Iterate(&visitor));
+  return FromRocks(batch_->Iterate(&visitor));
 }
 
-bool WriteTransaction::HasChanged(Family family, ByteView key) const {
-  const std::unique_ptr<rocks::WBWIIterator> at(rocks_->GetWriteBatch()->NewIterator(store_->Handle(family)));
-  at->Seek(ToSlice(key));
-  return at->Valid() && at->Entry().key == ToSlice(key);
+bool WriteTransaction::HasChanged(ByteView key) const {
+  Order();
+  return index_.Find(key) != nullptr;
 }
 
-bool WriteTransaction::FindPut(Family family, ByteView lower, ByteView upper, bool forward, size_t deleted_count_max,
+bool WriteTransaction::FindPut(ByteView lower, ByteView upper, bool forward, size_t deleted_count_max,
                                FoundPut* found) const {
-  const std::unique_ptr<rocks::WBWIIterator> at(rocks_->GetWriteBatch()->NewIterator(store_->Handle(family)));
-  if (forward) {
-    at->Seek(ToSlice(lower));
-  } else {
-    at->SeekForPrev(ToSlice(upper));
-    if (at->Valid() && at->Entry().key == ToSlice(upper)) at->Prev();
-  }
-  for (size_t deleted_count = 0; at->Valid(); forward ? at->Next() : at->Prev()) {
-    const rocks::WriteEntry entry = at->Entry();
-    const ByteView key = ToView(entry.key);
+  Order();
+  const ChangeIndex::Node* at = forward ? index_.FirstFrom(lower) : index_.LastBefore(upper);
+  for (size_t deleted_count = 0; at != nullptr; at = forward ? index_.Next(at) : index_.Previous(at)) {
+    const ByteView key = index_.KeyOf(at);
     if (forward ? key >= upper : key < lower) return false;
-    const bool is_removal = entry.type != rocks::kPutRecord;
+    const bool is_removal = !index_.IsPut(at);
     if (is_removal && deleted_count++ < deleted_count_max) continue;
-    *found = {.key = key, .value = is_removal ? ByteView() : ToView(entry.value), .is_removal = is_removal};
+    *found = {.key = key, .value = is_removal ? ByteView() : index_.ValueOf(at), .is_removal = is_removal};
     return true;
   }
   return false;
@@ -223,7 +320,7 @@ bool WriteTransaction::FindPut(Family family, ByteView lower, ByteView upper, bo
 
 Status WriteTransaction::ForEachCounters(const std::function<void(ByteView, const TableCounters&)>& visit) const {
   CountersVisitor visitor(visit);
-  return FromRocks(rocks_->GetWriteBatch()->GetWriteBatch()->Iterate(&visitor));
+  return FromRocks(batch_->Iterate(&visitor));
 }
 
 }  // namespace cairn::store

@@ -2,14 +2,17 @@
 // Uncommitted changes of one transaction: readable by itself, savepoints, two-phase commit.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "store/change_index.h"
 #include "store/cursor.h"
 #include "store/table_counters.h"
 #include "store/types.h"
@@ -22,9 +25,12 @@ namespace cairn::store {
 // States: open -> [named -> prepared ->] committed or rolled back; then Restart() makes it open
 // again with its memory reused (or returned, when it had grown large).
 //
+// Changes are appended to a batch. Their order is made when it is first asked for, in time n log n, and kept up from
+// then on: a transaction that never reads what it wrote never pays for it.
+//
 // Lifetime: must not outlive its store. Destroying an open one rolls it back; destroying a
 // prepared one leaves it prepared on disk, to be found at the next open.
-// Thread rule: one thread at a time.
+// Thread rule: one thread at a time; of FindPut what it says there.
 class WriteTransaction {
  public:
   WriteTransaction(const WriteTransaction&) = delete;
@@ -44,17 +50,22 @@ class WriteTransaction {
   // Adds to a counter record of the dictionary.
   Status MergeCounters(ByteView dictionary_key, const TableCounters& delta);
 
+  // Whether the order of the changes is there. Get, OpenCursor, HasChanged and FindPut make it, or Order() by itself.
+  bool is_ordered() const { return ordered_.load(std::memory_order_acquire); }
+  void Order() const;
+
+  // Reads of own changes serve the data family.
+  //
   // Own changes over the snapshot, or over what is committed now when it is null. kNotFound when
   // there is none; `value` is then empty.
-  Status Get(Family family, ByteView key, const Snapshot* snapshot, PinnedValue* value) const;
+  Status Get(ByteView key, const Snapshot* snapshot, PinnedValue* value) const;
 
   // Opens a cursor over own changes merged into the snapshot. It sees later changes of this
   // transaction too. Lifetime of its views: see Cursor.
-  Status OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const;
+  Status OpenCursor(const CursorOptions& options, Cursor* cursor) const;
 
   // A stack of savepoints. RollbackToSavepoint undoes what came after the newest one and removes
-  // it (time in proportion to the whole transaction, so call it only if something was written);
-  // PopSavepoint removes it and keeps the changes. Both need a savepoint.
+  // it, in time in proportion to that; PopSavepoint removes it and keeps the changes. Both need a savepoint.
   void SetSavepoint();
   Status RollbackToSavepoint();
   Status PopSavepoint();
@@ -79,20 +90,19 @@ class WriteTransaction {
   const std::string& name() const { return name_; }
 
   // Whether there is a change of this key.
-  bool HasChanged(Family family, ByteView key) const;
+  bool HasChanged(ByteView key) const;
 
   // The first change in [lower, upper), or the last one when not `forward`, that puts a value;
   // false: none. After `deleted_count_max` removals it stops at the next removal, gives its key and
   // sets `is_removal`. The views are valid until the next change.
-  // Of all methods this one alone may be called by other threads, while no other method that changes
-  // anything runs.
+  // Of all methods this one alone may be called by other threads, one at a time, while no other method
+  // that changes anything runs and none that makes the order.
   struct FoundPut {
     ByteView key;
     ByteView value;
     bool is_removal = false;
   };
-  bool FindPut(Family family, ByteView lower, ByteView upper, bool forward, size_t deleted_count_max,
-               FoundPut* found) const;
+  bool FindPut(ByteView lower, ByteView upper, bool forward, size_t deleted_count_max, FoundPut* found) const;
 
   // Visits the keys of all changes in the order they were made.
   Status ForEachKey(const std::function<void(Family, ByteView)>& visit) const;
@@ -106,10 +116,15 @@ class WriteTransaction {
   WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> rocks, State state);
   void SetDurability(Durability durability);
   void Finish(bool reusable);
+  void AddToOrder(ByteView key, bool is_put, size_t bytes_behind_key);
 
   Store* const store_;
   std::unique_ptr<rocks::Transaction> rocks_;
+  rocks::WriteBatch* batch_ = nullptr;  // of rocks_; changes go into it past its own index
   State state_;
+  mutable std::atomic<bool> ordered_{false};
+  mutable ChangeIndex index_;            // while ordered_
+  std::vector<uint64_t> savepoints_;     // the batch's bytes at each
   uint64_t size_bytes_max_ = 0;
   std::string name_;
 };

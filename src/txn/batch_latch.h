@@ -9,8 +9,8 @@
 namespace cairn::txn {
 
 // The owner holds it around each change of its batch; others hold it while they look. Holding takes
-// far less than a microsecond, so who meets it spins. What takes longer (commit, prepare, rollback) is
-// marked instead, and others then come again later.
+// far less than a microsecond, but for a first look that puts the batch in order, so who meets it spins. What
+// takes the owner longer (commit, prepare, rollback, ordering) is marked instead, and others then come again later.
 //
 // Thread rule: Hold and Mark are the owner's, one at a time; TryLook and EndLook are for any thread.
 class BatchLatch {

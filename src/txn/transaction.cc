@@ -237,21 +237,37 @@ Status Transaction::UndoWrites() {
   return writes_->RollbackToSavepoint();
 }
 
+// Others make the order too when they look.
+void Transaction::OrderWrites() {
+  if (writes_->is_ordered()) return;
+  LongChange change(*this);
+  writes_->Order();
+}
+
 uint64_t Transaction::write_bytes() const { return writes_open_ ? writes_->size_bytes() : 0; }
 
 Status Transaction::Get(store::Family family, ByteView key, View view, store::PinnedValue* value) {
   const store::Snapshot* snapshot = SnapshotOf(view);
-  if (writes_open_ && (family != store::Family::kData || HasWritten(IndexOf(key)))) {
-    return writes_->Get(family, key, snapshot, value);
+  if (family == store::Family::kData && writes_open_ && HasWritten(IndexOf(key))) {
+    OrderWrites();
+    return writes_->Get(key, snapshot, value);
   }
   return manager_.store_.Get(family, key, snapshot, value);
+}
+
+// It may have removed the key without the lock, as entries of unique indexes are.
+Status Transaction::GetNewlyLocked(ByteView key, store::PinnedValue* value) {
+  Status status = manager_.store_.Get(store::Family::kData, key, nullptr, value);
+  if (!status.ok() || !HasChanged(key)) return status;
+  return writes_->Get(key, nullptr, value);
 }
 
 Status Transaction::OpenCursor(const store::CursorOptions& options, View view, store::Cursor* cursor) {
   store::CursorOptions viewed = options;
   viewed.snapshot = SnapshotOf(view);
   if (writes_open_ && HasWritten(IndexOf(options.lower_bound))) {
-    return writes_->OpenCursor(store::Family::kData, viewed, cursor);
+    OrderWrites();
+    return writes_->OpenCursor(viewed, cursor);
   }
   return manager_.store_.OpenCursor(store::Family::kData, viewed, cursor);
 }
@@ -261,8 +277,10 @@ bool Transaction::IsViewBehind() const {
          view_.sequence() != manager_.store_.LatestSequence();
 }
 
-bool Transaction::HasChanged(ByteView key) const {
-  return writes_open_ && writes_->HasChanged(store::Family::kData, key);
+bool Transaction::HasChanged(ByteView key) {
+  if (!writes_open_ || !HasWritten(IndexOf(key))) return false;
+  OrderWrites();
+  return writes_->HasChanged(key);
 }
 
 // Once: a commit that was refused may be tried again.

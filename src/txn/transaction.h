@@ -110,7 +110,12 @@ class Transaction final : public LockOwner {
   // What AddTableCounters gathered so far for a table.
   store::TableCounters PendingTableCounters(TableId table) const;
 
+  // Of the data family with own changes.
   Status Get(store::Family family, ByteView key, View view, store::PinnedValue* value);
+
+  // The newest version of a key whose lock was acquired just now (LockResult::newly_acquired), if this transaction puts the
+  // key only while it holds that lock: what is not committed is not there then, and own changes need no look.
+  Status GetNewlyLocked(ByteView key, store::PinnedValue* value);
 
   // Opens a cursor over one index of the data family: both bounds begin with its id, except that
   // the upper one may be the next id. options.snapshot is ignored: `view` decides.
@@ -123,7 +128,7 @@ class Transaction final : public LockOwner {
   bool IsViewBehind() const;
 
   // Whether this transaction has changed exactly this key of the data family.
-  bool HasChanged(ByteView key) const;
+  bool HasChanged(ByteView key);
 
   // Named savepoints; the server keeps the names. They nest: rolling back to or releasing one
   // removes all newer ones; one that was rolled back to remains. Setting one costs nothing until
@@ -174,6 +179,7 @@ class Transaction final : public LockOwner {
   Status WaitForEndOf(uint64_t owner_id, const LockOptions& options);
   // Around what changes the batch and takes long; see BatchLatch.
   class LongChange;
+  void OrderWrites();    // so that they can be read
   Status EmptyWrites();  // undoes all changes
   Status UndoWrites();   // undoes what came after the newest savepoint set in the batch
   Status AfterChange(store::Family family, ByteView key, Status status);

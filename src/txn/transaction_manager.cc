@@ -105,7 +105,7 @@ bool TransactionManager::LookForPending(const Transaction& asker, IndexId index,
     if (!one->latch_.TryLook()) return false;
     store::WriteTransaction::FoundPut put;
     if (one->writes_open_ && one->HasWritten(index) &&
-        one->writes_->FindPut(store::Family::kData, lower, upper, forward, kPassedRemovalsMax, &put) &&
+        one->writes_->FindPut(lower, upper, forward, kPassedRemovalsMax, &put) &&
         (!*found || (forward ? put.key < entry->key : put.key > entry->key))) {
       *found = true;
       entry->key = put.key;
