@@ -21,8 +21,8 @@ namespace {
 // A transaction object that grew beyond this is given back instead of reused.
 constexpr uint64_t kReusedBytesMax = uint64_t{1} << 20;
 
-Urgency UrgencyOf(const rocks::Transaction& transaction) {
-  return transaction.GetNumPuts() == 0 ? Urgency::kRemovesRows : Urgency::kNormal;
+Urgency UrgencyOf(const rocks::WriteBatch& batch) {
+  return batch.HasPut() ? Urgency::kNormal : Urgency::kRemovesRows;
 }
 
 // Walks a batch, passing over the marks of two-phase commit.
@@ -256,7 +256,7 @@ void WriteTransaction::Finish(bool reusable) {
 }
 
 Status WriteTransaction::Prepare(ByteView name, Durability durability) {
-  CAIRN_RETURN_IF_ERROR(store_->impl_->gate->Admit(UrgencyOf(*rocks_), size_bytes()));
+  CAIRN_RETURN_IF_ERROR(store_->impl_->gate->Admit(UrgencyOf(*batch_), size_bytes()));
   const rocks::Status named = rocks_->SetName(std::string(name));
   if (!named.ok()) {
     if (name.empty() || name.size() > 512) return FromRocks(named);
@@ -275,7 +275,7 @@ Status WriteTransaction::Commit(Durability durability) {
   const bool prepared = state_ == State::kPrepared;
   if (prepared || HasWrites()) {
     CAIRN_RETURN_IF_ERROR(
-        store_->impl_->gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*rocks_), size_bytes_max_));
+        store_->impl_->gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes_max_));
   }
   if (!prepared && !HasWrites()) return Rollback();
   SetDurability(durability);
