@@ -84,6 +84,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int cmp_ref(const uchar* a, const uchar* b) override;
   int index_init(uint key, bool sorted) override;
   int index_end() override;
+  int prepare_range_scan(const key_range* begin, const key_range* end) override;
   int index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function find_flag) override;
   int index_read_last_map(uchar* record, const uchar* key, key_part_map parts) override;
   int index_next(uchar* record) override;
@@ -136,7 +137,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   enum class PositionForm : uint8_t { kRowId, kEncodedKey, kServerKey };
 
   // What the scan's bounds were narrowed to.
-  enum class Narrowed : uint8_t { kNo, kToPrefix, kToPoint };
+  enum class Narrowed : uint8_t { kNo, kToPrefix, kToPoint, kToRange };
 
   void DetachCursors() override;
   void OnSessionEnd() override;
@@ -173,6 +174,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int ContinueFromPoint(uchar* record, bool forward);
   void IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) const;
   void UpperBoundOfRange(ByteBuffer* upper) const;
+  void LowerBoundOfRange(ByteBuffer* lower);
   void EncodePosition(const uchar* position, ByteBuffer* key) const;
 
   dml::RowRef RowOf(const uchar* record) const { return {.record = record, .hidden_row_id = hidden_row_id_}; }
@@ -194,6 +196,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void NoteAutoIncrement(const uchar* record);
 
   void UpdateIndexStatistics();
+  bool IsForced(uint key) const;
+  ha_rows RowsOfSharedValues(uint key, const key_range& min_key, const key_range& max_key) const;
 
   Session* session_ = nullptr;
   std::shared_ptr<catalog::TableAccess> access_;
@@ -222,6 +226,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool load_decided_ = false;
   bool scan_started_ = false;
   Narrowed narrowed_ = Narrowed::kNo;
+  ByteBuffer range_begin_;  // where the range that comes next begins; empty: not said
   bool covering_ = false;
   bool virtual_from_entry_ = false;  // the row is read, but virtual columns come from the entry
   bool is_registered_ = false;

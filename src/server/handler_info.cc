@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "scan/table_check.h"
 #include "stats/cardinality.h"
@@ -82,7 +83,28 @@ double Handler::scan_time() {
   return static_cast<double>(stats.records) * static_cast<double>(stats.mean_rec_length) / 16384.0 + 1;
 }
 
+// Whether the statement names the index that is to be used, so that no estimate will choose another.
+bool Handler::IsForced(uint key) const {
+  return table->force_index && table->keys_in_use_for_query.bits_set() == 1 && table->keys_in_use_for_query.is_set(key);
+}
+
+// By the statistics: rows that share those leading values of the index that both ends have. 0: none are shared.
+ha_rows Handler::RowsOfSharedValues(uint key, const key_range& min_key, const key_range& max_key) const {
+  const KEY& info = table->key_info[key];
+  const uint parts_max = std::min(PartCount(key, min_key.keypart_map), PartCount(key, max_key.keypart_map));
+  uint parts = 0;
+  for (uint offset = 0; parts < parts_max; ++parts) {
+    const uint bytes = info.key_part[parts].store_length;
+    if (std::memcmp(min_key.key + offset, max_key.key + offset, bytes) != 0) break;
+    offset += bytes;
+  }
+  return parts == 0 ? 0 : std::max<ha_rows>(1, info.rec_per_key[parts - 1]);
+}
+
 ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_range* max_key, page_range*) {
+  if (min_key != nullptr && max_key != nullptr && IsForced(key)) {
+    if (const ha_rows rows = RowsOfSharedValues(key, *min_key, *max_key); rows != 0) return rows;
+  }
   const unsigned index = IndexOf(key);
   const codec::IndexCodec& codec = access_->indexes()[index];
   IndexBounds(index, &lower_, &upper_);

@@ -147,6 +147,7 @@ int Handler::rnd_next(uchar* record) {
 
 int Handler::index_init(uint key, bool) {
   active_index = key;
+  range_begin_.Clear();
   BindReader();
   const unsigned index = IndexOf(key);
   MakePlans(index, keyread_);
@@ -159,7 +160,27 @@ int Handler::index_end() {
   return 0;
 }
 
+// Says both ends of a range that is read backward, one range before each read. What is below its begin
+// is then not asked for.
+int Handler::prepare_range_scan(const key_range* begin, const key_range*) {
+  range_begin_.Clear();
+  if (begin == nullptr) return 0;
+  const unsigned index = IndexOf(active_index);
+  access_->indexes()[index].EncodeSearchKey(begin->key, PartCount(active_index, begin->keypart_map), &range_begin_);
+  if (begin->flag == HA_READ_AFTER_KEY && !codec::AdvancePastPrefix(&range_begin_)) range_begin_.Clear();
+  return 0;
+}
+
+// Narrows `lower` to the begin of the range that was prepared.
+void Handler::LowerBoundOfRange(ByteBuffer* lower) {
+  if (range_begin_.view().empty()) return;
+  lower->Assign(range_begin_.view());
+  range_begin_.Clear();
+  narrowed_ = Narrowed::kToRange;
+}
+
 int Handler::index_first(uchar* record) {
+  range_begin_.Clear();
   IndexBounds(IndexOf(active_index), &lower_, &upper_);
   narrowed_ = Narrowed::kNo;
   return BeginRange(record, lower_.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
@@ -168,6 +189,7 @@ int Handler::index_first(uchar* record) {
 int Handler::index_last(uchar* record) {
   IndexBounds(IndexOf(active_index), &lower_, &upper_);
   narrowed_ = Narrowed::kNo;
+  LowerBoundOfRange(&lower_);
   return BeginRange(record, lower_.view(), upper_.view(), false, HA_ERR_END_OF_FILE);
 }
 
@@ -229,7 +251,10 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
   search_key_.Clear();
   access_->indexes()[index].EncodeSearchKey(key, part_count, &search_key_);
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
-  if (find_flag == HA_READ_KEY_EXACT && !covering_ && !virtual_from_entry_ && !filtered && IsPointKey(key, part_count)) return ReadPoint(record);
+  if (find_flag == HA_READ_KEY_EXACT && !covering_ && !virtual_from_entry_ && !filtered && IsPointKey(key, part_count)) {
+    range_begin_.Clear();
+    return ReadPoint(record);
+  }
 
   ByteBuffer past;
   past.Assign(search_key_.view());
@@ -253,11 +278,13 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
       UpperBoundOfRange(&upper_);
       break;
     case HA_READ_BEFORE_KEY:
+      LowerBoundOfRange(&lower_);
       upper_.Assign(search_key_.view());
       forward = false;
       break;
     case HA_READ_KEY_OR_PREV:
     case HA_READ_PREFIX_LAST_OR_PREV:
+      LowerBoundOfRange(&lower_);
       upper_.Assign(past.view());
       forward = false;
       break;
@@ -270,6 +297,7 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
     default:
       return HA_ERR_WRONG_COMMAND;
   }
+  range_begin_.Clear();
   if (lower_.view() >= upper_.view()) return HA_ERR_KEY_NOT_FOUND;
   return BeginRange(record, lower_.view(), upper_.view(), forward, HA_ERR_KEY_NOT_FOUND);
 }
@@ -280,7 +308,7 @@ int Handler::index_read_last_map(uchar* record, const uchar* key, key_part_map p
 
 int Handler::index_next(uchar* record) {
   if (narrowed_ == Narrowed::kToPoint) return ContinueFromPoint(record, true);
-  if (narrowed_ == Narrowed::kToPrefix) {
+  if (narrowed_ != Narrowed::kNo) {
     const Status status = scan_.Widen();
     if (!status.ok()) return Fail(status);
     narrowed_ = Narrowed::kNo;
@@ -290,6 +318,7 @@ int Handler::index_next(uchar* record) {
 
 int Handler::index_prev(uchar* record) {
   if (narrowed_ == Narrowed::kToPoint) return ContinueFromPoint(record, false);
+  if (narrowed_ == Narrowed::kToRange) return MoveScan(record, false);
   // A forward read begins at its lower bound, so going back leaves the bounds.
   const Status status = scan_.WidenDownwards();
   if (!status.ok()) return Fail(status);
@@ -300,6 +329,7 @@ int Handler::index_next_same(uchar* record, const uchar* key, uint key_length) {
   switch (narrowed_) {
     case Narrowed::kToPoint: return HA_ERR_END_OF_FILE;
     case Narrowed::kToPrefix: return MoveScan(record, true);
+    case Narrowed::kToRange:
     case Narrowed::kNo: break;
   }
   return handler::index_next_same(record, key, key_length);

@@ -15,6 +15,7 @@
 
 #include "base/ids.h"
 #include "store/counters_merge.h"
+#include "store/prefix_stream.h"
 #include "store/rocks_status.h"
 #include "store/tickers.h"
 
@@ -41,7 +42,9 @@ uint64_t WriteBufferBytes(uint64_t memory_bytes) {
 rocks::BlockBasedTableOptions TableOptions(const StoreOptions& options, std::shared_ptr<rocks::Cache> cache) {
   rocks::BlockBasedTableOptions table;
   table.block_cache = std::move(cache);
-  table.block_size = 16 << 10;
+  // Of a block that the cache has not, most queries want a few rows. Twice this costs LinkBench's requests a
+  // fifth more CPU time and twice the bytes read, and saves 5 % of space.
+  table.block_size = 8 << 10;
   table.filter_policy.reset(rocks::NewBloomFilterPolicy(10));
   table.whole_key_filtering = true;
   // One bounded budget holds the metadata too; what every read needs stays in it.
@@ -68,6 +71,8 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.max_write_buffer_number = 3;
   // History of flushed memtables serves only RocksDB's own conflict checks; 0 would mean a lot.
   family.max_write_buffer_size_to_maintain = 1;
+  // Filters know the beginnings of keys too: a range within one of them passes by files that have none.
+  family.prefix_extractor.reset(rocks::NewCappedPrefixTransform(kFilteredPrefixBytes));
   family.memtable_prefix_bloom_size_ratio = 0.05;
   family.memtable_whole_key_filtering = true;
   // Each index remembers where it was written last: entries that come in order are not searched for. A

@@ -9,6 +9,7 @@
 #include "db/memtable.h"
 #include "db/version_set.h"
 
+#include "store/prefix_stream.h"
 #include "store/rocks_status.h"
 
 namespace cairn::store {
@@ -33,7 +34,7 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 // Whether another opening would see the same entries with nothing but other bounds. RocksDB's
 // iterators look at the bounds anew with each seek.
 bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) const {
-  if (stream_ == nullptr || !refusal_.empty() || !stream_->status().ok()) return false;
+  if (stream_ == nullptr || is_prefix_stream_ || !refusal_.empty() || !stream_->status().ok()) return false;
   const uint64_t wanted = read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
@@ -65,11 +66,22 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   memtable_sequence_min_ = version_->mem->GetEarliestSequenceNumber();
   CountLevel0();
   arena_.emplace();
+  is_prefix_stream_ = false;
   sole_ = FindSoleFile(*version_, lower_, upper_);
-  stream_ = sole_.file != nullptr
-                ? NewSoleFileStream(db, data, version_, read_, sole_, snapshot_sequence_, &*arena_)
-                : db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
-                                          /*allow_unprepared_value=*/false);
+  if (sole_.file != nullptr) {
+    read_.total_order_seek = true;
+    stream_ = NewSoleFileStream(db, data, version_, read_, sole_, snapshot_sequence_, &*arena_);
+    return;
+  }
+  stream_ = NewPrefixStream(db, data, version_, &read_, snapshot_sequence_, &*arena_);
+  is_prefix_stream_ = stream_ != nullptr;
+  if (is_prefix_stream_) {
+    entries_per_seek_ = 0;  // files of level 0 are passed by unless they have something
+    return;
+  }
+  read_.total_order_seek = true;
+  stream_ = db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
+                                    /*allow_unprepared_value=*/false);
 }
 
 void VisibleIterator::CountLevel0() {

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "store/prefix_stream.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -25,7 +26,20 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
     random_.seed(GetParam());
   }
   unsigned Below(unsigned n) { return random_() % n; }
-  std::string Key() { return "k" + std::string(1, static_cast<char>('a' + Below(26))) + (Below(3) == 0 ? "x" : ""); }
+  std::string Short() { return "k" + std::string(1, static_cast<char>('a' + Below(26))) + (Below(3) == 0 ? "x" : ""); }
+  // As long as the beginnings in filters; the last of the three has few keys, often none.
+  std::string Group() { return std::string(kFilteredPrefixBytes - 1, 'g') + "abc"[std::min(2u, Below(20) / 8)]; }
+  std::string Key() { return Below(2) ? Short() : Group() + Short(); }
+
+  // With another idea of what is in filters: what is in files was written with the one before.
+  void ChangeFilters() {
+    cursor_ = Cursor();
+    moments_.clear();
+    constexpr std::string_view kFilters[] = {"", "prefix_extractor=rocksdb.CappedPrefix.5", "prefix_extractor=nullptr",
+                                             "prefix_extractor=rocksdb.FixedPrefix.14"};
+    options.expert_family_options = kFilters[Below(std::size(kFilters))];
+    Reopen();
+  }
 
   // Keys that begin with "s" are put once and removed singly, as entries of an index are.
   void Change() {
@@ -67,6 +81,7 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
 
   void Step() {
     switch (Below(60)) {
+      case 6: if (Below(4) == 0) ChangeFilters(); break;
       case 0: ASSERT_TRUE(store->FlushMemtables().ok()); break;
       case 1: ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); break;
       case 2: ChangeOneKeyOften(); break;
@@ -80,6 +95,12 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
   // A walk of random moves within random bounds agrees with the model at every step.
   void Walk(const Snapshot* snapshot, const Model& all) {
     std::string lower = Below(2) ? Key() : "", upper = Below(2) ? Key() : "";
+    if (Below(2)) {
+      const std::string group = Group();
+      lower = group + (Below(3) ? Short() : "");
+      upper = Below(3) ? group + Short() : group;
+      if (upper == group) ++upper.back();
+    }
     if (!upper.empty() && lower > upper) std::swap(lower, upper);
     Model model(all.lower_bound(lower), upper.empty() ? all.end() : all.lower_bound(upper));
     CursorOptions cursor_options;
@@ -202,6 +223,41 @@ TEST_F(VisibleIteratorStoreTest, ReadsAreCounted) {
   EXPECT_EQ(Get("a"), "1");
   EXPECT_EQ(Get("b"), "-");
   EXPECT_EQ(reads(), before + 2);
+}
+
+// Of files that have not what a range asks for none is read; those that have it and newer versions elsewhere are.
+TEST_F(VisibleIteratorStoreTest, PassesByFilesWithoutTheBeginning) {
+  Open();
+  const auto group = [](int number) { return "group-" + std::to_string(100'000 + number); };
+  static_assert(kFilteredPrefixBytes == 12);
+  for (int file = 0; file < 3; ++file) {
+    for (int i = file; i < 300; i += 3) {
+      ASSERT_TRUE(Put(group(i) + "a", "1", Durability::kOs).ok());
+      ASSERT_TRUE(Put(group(i) + "b", "2", Durability::kOs).ok());
+    }
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  ASSERT_TRUE(Put(group(7) + "a", "new", Durability::kOs).ok());
+  const auto filtered = [this] {
+    uint64_t count = 0;
+    for (const NamedNumber& row : store->Statistics()) {
+      if (row.name.ends_with("seek_filtered")) count += row.value;
+    }
+    return count;
+  };
+  const uint64_t before = filtered();
+  Cursor cursor;
+  for (int i = 0; i < 300; ++i) {
+    const std::string lower = group(i);
+    std::string upper = lower;
+    i % 2 == 0 ? upper.push_back('z') : void(++upper.back());  // within the beginning; behind all that have it
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor).ok());
+    cursor.SeekToFirst();
+    EXPECT_EQ(Forward(cursor), group(i) + (i == 7 ? "a=new " : "a=1 ") + group(i) + "b=2");
+    cursor.SeekToLast();
+    EXPECT_EQ(Backward(cursor), group(i) + "b=2 " + group(i) + (i == 7 ? "a=new" : "a=1"));
+  }
+  EXPECT_GT(filtered() - before, 550u);
 }
 
 }  // namespace
