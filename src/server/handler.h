@@ -145,6 +145,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void LeaveSession();
   Verdict Check(ByteView key, ByteView value) override;
 
+  int NoteErrorMessage(int error);
   int Fail(const Status& status);
   int FailAtEnd(const Status& status, int end_error);
   Status BindAccess();
@@ -202,7 +203,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   Session* session_ = nullptr;
   std::shared_ptr<catalog::TableAccess> access_;
   std::string name_;           // "database/table"
-  std::string error_message_;  // for print_error
+  std::string error_message_;  // for print_error, and the session's when there is none
 
   // How this statement reads.
   bool locking_ = false;

@@ -134,7 +134,8 @@ int Handler::truncate() {
 // For EXCHANGE PARTITION the server compares indexes by their names. Their places must be the same too, as definition
 // files of the server and definitions of the dictionary do not change places together.
 static bool HasIndexesOfExchanged(THD* thd, const catalog::TableAccess& access) {
-  if ((thd->lex->alter_info.partition_flags & ALTER_PARTITION_EXCHANGE) == 0) return true;
+  constexpr auto kTakesTableAsItIs = ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN;
+  if ((thd->lex->alter_info.partition_flags & kTakesTableAsItIs) == 0) return true;
   const TABLE_LIST* const partitioned = thd->lex->query_tables;
   if (partitioned == nullptr || partitioned->table == nullptr) return true;
   const auto indexes = DefinitionOf(*partitioned->table, access.layout(), access.def().name).indexes;

@@ -101,7 +101,7 @@ int Handler::open(const char* name, int, uint) {
     // The server's own text for damage names no index.
     sql_print_error("CAIRN: %s", status.ToString().c_str());
     error_message_ = status.ToString();
-    return kErrorWithMessage;
+    return NoteErrorMessage(kErrorWithMessage);
   }
   if (!status.ok()) return Fail(status);
   has_blobs_ = table_share->blob_fields != 0;
@@ -150,7 +150,16 @@ int Handler::reset() {
   return 0;
 }
 
-int Handler::Fail(const Status& status) { return ServerError(ha_thd(), status, &error_message_); }
+int Handler::Fail(const Status& status) {
+  return NoteErrorMessage(ServerError(ha_thd(), status, &error_message_));
+}
+
+int Handler::NoteErrorMessage(int error) {
+  if (Session* const session = error == kErrorWithMessage ? Session::Existing(ha_thd()) : nullptr) {
+    session->error_message = error_message_;
+  }
+  return error;
+}
 
 int Handler::FailAtEnd(const Status& status, int end_error) {
   return status.Is(Status::Code::kNotFound) ? end_error : Fail(status);
@@ -165,7 +174,10 @@ void Handler::print_error(int error, myf flags) {
 }
 
 bool Handler::get_error_message(int error, String* text) {
-  if (error == kErrorWithMessage) text->copy(error_message_.data(), error_message_.size(), system_charset_info);
+  if (error != kErrorWithMessage) return false;
+  const Session* const session = Session::Existing(ha_thd());
+  const std::string& message = session == nullptr ? error_message_ : session->error_message;
+  text->copy(message.data(), message.size(), system_charset_info);
   return false;
 }
 

@@ -65,6 +65,9 @@ class Session {
   // server may ask a handler for it that is not the one whose change failed (another partition's).
   unsigned duplicate_key = ~0u;
 
+  // The text of the last error that has one of its own; kept here for the same reason.
+  std::string error_message;
+
   // Gives the prepared transaction to the engine and takes a fresh one (the connection goes away).
   void DetachPrepared();
 

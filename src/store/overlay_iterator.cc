@@ -26,11 +26,8 @@ Status OverlayIterator::status() const { return base_->status(); }
 
 void OverlayIterator::LoadBase() {
   base_valid_ = base_->Valid();
-  if (base_valid_) {
-    base_key_ = base_->key();
-  } else {
-    base_failed_ = !base_->status().ok();
-  }
+  base_failed_ = !base_valid_ && !base_->status().ok();
+  if (base_valid_) base_key_ = base_->key();
 }
 
 // One that is out of the bounds is none.

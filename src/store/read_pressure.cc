@@ -54,7 +54,8 @@ Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
 
   const uint64_t lost_in_memtable = (sample.walked.in_memtable - counted_from_.in_memtable) * kNsPerMemtableEntry;
   const uint64_t compacted_for_flush = sample.memtable_bytes + sample.base_bytes / sample.level0_files_max;
-  if (sample.memtable_bytes >= sample.memtable_bytes_min &&
+  // While full memtables wait, another would bring the writers nearer to a stop.
+  if (sample.memtable_bytes >= sample.memtable_bytes_min && sample.memtables_waiting == 0 &&
       lost_in_memtable >= kNsPerFlushedByte * sample.memtable_bytes + kNsPerCompactedByte * compacted_for_flush &&
       Spend(compacted_for_flush)) {
     counted_from_.in_memtable = sample.walked.in_memtable;

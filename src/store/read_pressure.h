@@ -45,6 +45,7 @@ struct ReadPressureSample {
   uint64_t memtable_id = 0;  // another for each memtable
   uint64_t memtable_bytes = 0;
   uint64_t memtable_bytes_min = 0;  // less is not worth a file
+  uint64_t memtables_waiting = 0;   // full ones that are not flushed yet
 
   uint64_t oldest_level0_id = 0;  // another once level 0 was compacted; 0 when it is empty
   uint64_t level0_files = 0;

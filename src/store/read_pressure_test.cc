@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "store/sorted_load.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -61,6 +62,15 @@ TEST_F(ReadPressurePolicyTest, ASmallMemtableStays) {
   sample.memtable_bytes = sample.memtable_bytes_min - 1;
   sample.walked.in_memtable = 1000 * kEntriesForFlush;
   EXPECT_EQ(Decide(), Relief::kNone);
+}
+
+TEST_F(ReadPressurePolicyTest, WhileMemtablesWaitNoneIsAdded) {
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.memtables_waiting = 1;
+  sample.walked.in_memtable = kEntriesForFlush;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.memtables_waiting = 0;
+  EXPECT_EQ(Decide(), Relief::kFlush);
 }
 
 TEST_F(ReadPressurePolicyTest, CompactsLevel0OnceReadsHaveLostWhatItCosts) {
@@ -169,6 +179,21 @@ TEST_F(ReliefTest, ReadsOfAHotMemtableEndInSettledData) {
     EXPECT_EQ(Number("read_driven_flushes"), flushes + 1);
     EXPECT_EQ(Number("read_driven_compactions"), compactions + 1);
   }
+}
+
+// The first memtable of a store begins with the sequence number that rows of ingested files have.
+TEST_F(ReliefTest, IngestedRowsOfANewStoreAreSettled) {
+  SortedLoad load(*store, Family::kData);
+  for (int i = 0; i < kRows; ++i) ASSERT_TRUE(load.Add(Key(i), "row").ok());
+  ASSERT_TRUE(load.Ingest().ok());
+  Batch beside(*store);
+  for (int i = 0; i < kRows; ++i) beside.Put(Family::kData, "m" + std::to_string(i), std::string(100, 'm'));
+  ASSERT_TRUE(store->Write(beside, Durability::kOs).ok());
+  for (int walk = 0; walk < 200; ++walk) {
+    ASSERT_NO_FATAL_FAILURE(Walk(true));
+    ASSERT_TRUE(store->RelieveReads(1).ok());
+  }
+  EXPECT_EQ(Number("read_driven_flushes"), 0u);
 }
 
 TEST_F(ReliefTest, NothingIsCompactedAfterStopping) {

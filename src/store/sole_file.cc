@@ -63,10 +63,12 @@ rocks::InternalIterator* NewSoleFileStream(rocks::DBImpl* db, rocks::ColumnFamil
                                       read.iterate_upper_bound);
   std::unique_ptr<rocks::TruncatedRangeDelIterator> deletions;
   rocks::TableCache& tables = *family->table_cache();
+  // A file opened without its filters would stay so for everyone; that a walk in total order does not ask them is said
+  // by `read`.
   rocks::InternalIterator* const entries = tables.NewIterator(
       read, tables.file_options(), family->internal_comparator(), *sole.file, /*range_del_agg=*/nullptr,
       version->mutable_cf_options, /*table_reader_ptr=*/nullptr, family->internal_stats()->GetFileReadHist(sole.level),
-      rocks::TableReaderCaller::kUserIterator, arena, /*skip_filters=*/true, sole.level,
+      rocks::TableReaderCaller::kUserIterator, arena, /*skip_filters=*/false, sole.level,
       rocks::MaxFileSizeForL0MetaPin(version->mutable_cf_options), /*smallest_compaction_key=*/nullptr,
       /*largest_compaction_key=*/nullptr, /*allow_unprepared_value=*/false, &sequence, &deletions);
   sources.AddPointAndTombstoneIterator(entries, std::move(deletions));

@@ -51,6 +51,7 @@ class Store::Impl {
   ReadPressurePolicy read_pressure;
   WalkedEntries relief_looked_at;
   std::atomic<bool> relief_stopped{false};
+  std::atomic<bool> relief_compacts{false};
   std::atomic<uint64_t> relief_flushes{0};
   std::atomic<uint64_t> relief_compactions{0};
 };

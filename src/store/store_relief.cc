@@ -36,6 +36,7 @@ class Store::Impl::Layout {
     sample->memtable_bytes = version_->mem->GetDataSize();
     sample->memtable_bytes_min =
         std::max<uint64_t>(version_->mutable_cf_options.write_buffer_size / kMemtableShareMin, kMemtableBytesMin);
+    sample->memtables_waiting = static_cast<uint64_t>(version_->imm->NumNotFlushed());
     sample->level0_files_max = std::max(version_->mutable_cf_options.level0_file_num_compaction_trigger, 1);
     for (const rocks::FileMetaData* file : files(0)) {
       sample->level0_bytes += file->fd.GetFileSize();
@@ -90,7 +91,8 @@ Status Store::RelieveReads(uint64_t now_us) {
     case Relief::kFlush: {
       rocks::FlushOptions options;
       options.wait = false;
-      options.allow_write_stall = true;  // level 0 is far from one, and waiting would hold up this thread
+      // Neither level 0 nor the memtables are near one, and waiting would hold up this thread.
+      options.allow_write_stall = true;
       CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->Flush(options, data)));
       impl_->relief_flushes.fetch_add(1, std::memory_order_relaxed);
       return Status::Ok();
@@ -113,7 +115,9 @@ Status Store::CompactLevel0() {
     options.output_file_size_limit = layout.file_bytes_max();
   }
   if (names.empty() || base_level <= 0) return Status::Ok();
+  impl_->relief_compacts.store(true);
   const rocks::Status status = impl_->root->CompactFiles(options, data, names, base_level);
+  impl_->relief_compacts.store(false);
   // Others may be compacting the same files, or have done so since they were listed; or it was stopped.
   if (status.IsAborted() || status.IsInvalidArgument() || status.IsIncomplete() || status.IsShutdownInProgress()) {
     return Status::Ok();
@@ -123,6 +127,14 @@ Status Store::CompactLevel0() {
   return Status::Ok();
 }
 
-void Store::StopRelief() { impl_->relief_stopped.store(true, std::memory_order_release); }
+void Store::StopRelief() {
+  impl_->relief_stopped.store(true);
+  // The flag is looked at before a compaction begins; one that runs is ended by this. Others that it ends as well begin
+  // again. It knows only those that have begun, hence the loop.
+  while (impl_->relief_compacts.load()) {
+    impl_->root->AbortAllCompactions();
+    impl_->root->ResumeAllCompactions();
+  }
+}
 
 }  // namespace cairn::store

@@ -34,7 +34,7 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 // Whether another opening would see the same entries with nothing but other bounds. RocksDB's
 // iterators look at the bounds anew with each seek.
 bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) const {
-  if (stream_ == nullptr || is_prefix_stream_ || !refusal_.empty() || !stream_->status().ok()) return false;
+  if (stream_ == nullptr || is_prefix_stream_ || !holds_all_ || !refusal_.empty() || !stream_->status().ok()) return false;
   const uint64_t wanted = read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
@@ -59,11 +59,15 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   rocks::ColumnFamilyData* data = static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd();
   // The sequence number comes second: what it names is then in these memtables and files, even if a
   // compaction drops older versions in between.
+  const uint64_t sequence_before = db->GetLatestSequenceNumber();
   version_ = data->GetReferencedSuperVersion(db);
   snapshot_sequence_ =
       read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
+  // What was committed in between may lie in a newer memtable. This opening may have come before it, the next does not.
+  holds_all_ = snapshot_sequence_ <= sequence_before;
   hidden_in_memtable_max_ = version_->mutable_cf_options.memtable_op_scan_flush_trigger;
-  memtable_sequence_min_ = version_->mem->GetEarliestSequenceNumber();
+  // What has the sequence number 0 is settled; a new store's first memtable begins there.
+  memtable_sequence_min_ = std::max<uint64_t>(version_->mem->GetEarliestSequenceNumber(), 1);
   CountLevel0();
   arena_.emplace();
   is_prefix_stream_ = false;
@@ -91,7 +95,6 @@ void VisibleIterator::CountLevel0() {
     level0_sequence_min_ = std::min<uint64_t>(level0_sequence_min_, file->fd.smallest_seqno);
     entries_per_seek_ += WalkedEntries::kEntriesPerSeek;
   }
-  // What has the sequence number 0 is settled, wherever it lies.
   level0_sequence_min_ = std::max<uint64_t>(level0_sequence_min_, 1);
 }
 

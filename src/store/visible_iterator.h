@@ -94,6 +94,7 @@ class VisibleIterator final {
   std::optional<rocks::Arena> arena_;  // the stream lives in it
   rocks::InternalIterator* stream_ = nullptr;
   bool is_prefix_stream_ = false;
+  bool holds_all_ = false;  // of what was committed when it was opened
   rocks::SuperVersion* version_ = nullptr;  // held by the stream
   SoleFile sole_;                           // that the stream reads; else it merges all there is
   uint64_t snapshot_sequence_ = 0;

@@ -279,6 +279,8 @@ Status WriteTransaction::Commit(Durability durability) {
   }
   if (!prepared && !HasWrites()) return Rollback();
   SetDurability(durability);
+  // A commit of a prepared one that failed has left its changes there, and another try would append them again.
+  if (prepared) rocks_->GetCommitTimeWriteBatch()->Clear();
   const rocks::Status status = rocks_->Commit();
   if (status.ok() || !prepared) Finish(status.ok());
   return FromRocks(status);

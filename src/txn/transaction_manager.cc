@@ -217,7 +217,8 @@ bool TransactionManager::LookForPrepared(IndexId index, bool* found) {
     if (!one->listed_prepared_.load(std::memory_order_seq_cst)) continue;
     if ((one->written_bits_.load(std::memory_order_seq_cst) & Transaction::BitOf(index)) == 0) continue;
     if (!one->latch_.TryLook()) return false;
-    *found = one->HasWritten(index);
+    // One that ends has closed its writes, and its own thread clears the rest; by name it is in ending_.
+    *found = one->writes_open_ && one->HasWritten(index);
     one->latch_.EndLook();
   }
   return true;
