@@ -2,6 +2,7 @@
 // Opening, crashing, damage, full disks and failing devices.
 #include <atomic>
 #include <filesystem>
+#include <random>
 
 #include <unistd.h>
 
@@ -294,6 +295,29 @@ TEST_F(StoreFaultTest, WritesLookAtTheDiskByTheirBytesToo) {
   for (int i = 0; i < 40 && status.ok(); ++i) status = Put("k" + std::to_string(i), std::string(64 << 10, 'x'));
   EXPECT_TRUE(status.Is(Code::kNoSpace));
   EXPECT_EQ(store->write_gate(), WriteGate::kNoSpace);
+}
+
+TEST_F(StoreFaultTest, WhatWasLetThroughIsFlushedWithLittleSpaceLeft) {
+  options.free_space_reserve_bytes = 1 << 20;
+  options.memory_bytes = uint64_t{256} << 20;
+  Open();
+  // Below the largest row that is let through without a look at the disk, and more at once than the room that
+  // a full disk leaves to compactions.
+  for (int i = 0; i < 800; ++i) {
+    std::string value(60 << 10, 'x');
+    std::mt19937 random(i);
+    for (char& byte : value) byte = static_cast<char>(random());
+    ASSERT_TRUE(Put("k" + std::to_string(i), value, Durability::kOs).ok());
+  }
+  env.SetFreeBytes(600 << 10);
+  store->CheckFreeSpace();
+  EXPECT_EQ(store->write_gate(), WriteGate::kNoSpace);
+  ASSERT_TRUE(store->FlushMemtables().ok());
+
+  env.SetFreeBytes(uint64_t{1} << 30);
+  store->CheckFreeSpace();
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  EXPECT_TRUE(Put("b", "1").ok());
 }
 
 TEST_F(StoreFaultTest, AFailedLogWriteIsReportedOnceAndStopsWrites) {

@@ -3,6 +3,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>
 
+#include "store/file_manager.h"
 #include "store/format_file.h"
 #include "store/rocks_options.h"
 #include "store/rocks_status.h"
@@ -40,14 +41,6 @@ Status OpenError(const std::string& directory, const rocks::Status& status) {
   return WithDirectory(directory, translated.code(), translated.message());
 }
 
-Status MakeFileManager(rocks::Env* env, bool in_memory, std::shared_ptr<rocks::SstFileManager>* files) {
-  rocks::Status status;
-  files->reset(rocks::NewSstFileManager(env, /*info_log=*/nullptr, /*trash_dir=*/"",
-                                        in_memory ? 0 : kDeleteBytesPerSecond,
-                                        /*delete_existing_trash=*/true, &status));
-  return FromRocks(status);
-}
-
 }  // namespace
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -71,8 +64,8 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
     }
   }
 
-  std::shared_ptr<rocks::SstFileManager> files;
-  CAIRN_RETURN_IF_ERROR(MakeFileManager(env, options.environment != nullptr, &files));
+  const bool in_memory = options.environment != nullptr;
+  const std::shared_ptr<rocks::SstFileManager> files = MakeFileManager(env, in_memory ? 0 : kDeleteBytesPerSecond);
   auto impl = std::make_unique<Impl>();
   impl->directory = options.directory;
   impl->log = options.log;
