@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/index_bounds.h"
 
 namespace cairn::engine {
@@ -102,8 +103,7 @@ void Engine::StartBackgroundWork(LogSink* log) {
   // Has a thread of its own, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();
   reliever_->Add(kReliefTask, milliseconds(100), [this, log] {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    const Status status = store_->RelieveReads(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+    const Status status = store_->RelieveReads(SteadyTimeUs());
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot make reads cheaper: " + status.ToString());
   });
   reliever_->Start();

@@ -2,7 +2,6 @@
 // Which memtables and files a range needs, by their filters.
 #include "store/prefix_stream.h"
 
-#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -15,11 +14,10 @@
 #include "table/merging_iterator.h"
 
 #include "store/rocks_status.h"
+#include "store/version_files.h"
 
 namespace cairn::store {
 namespace {
-
-using Files = std::span<const rocks::FdWithKeyRange>;
 
 // With more files of one level in the range than this, they are opened when the walk gets there.
 constexpr size_t kOpenedFilesMax = 2;
@@ -61,16 +59,13 @@ class StreamBuilder {
     target_.assign(lower_);
     rocks::AppendInternalKeyFooter(&target_, rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek);
     for (int level = 0; level < storage.num_non_empty_levels(); ++level) {
-      const rocks::LevelFilesBrief& brief = storage.LevelFilesBrief(level);
-      AddLevel(level, Files(brief.files, brief.num_files));
+      AddLevel(level, storage.LevelFilesBrief(level));
     }
     rocks::InternalIterator* stream = sources_.Finish();
     return stream != nullptr ? stream : rocks::NewErrorInternalIterator<rocks::Slice>(rocks::Status::OK(), arena_);
   }
 
  private:
-  static ByteView UserKey(const rocks::Slice& internal_key) { return ToView(rocks::ExtractUserKey(internal_key)); }
-
   // Memtables look into their filters at each seek, if they are opened to do so.
   void AddMemtables(Alike alike) {
     const rocks::SliceTransform* extractor = version_.mutable_cf_options.prefix_extractor.get();
@@ -91,19 +86,18 @@ class StreamBuilder {
     read_.total_order_seek = true;
   }
 
-  void AddLevel(int level, Files files) {
+  void AddLevel(int level, const rocks::LevelFilesBrief& files) {
     if (level == 0) {
-      for (const rocks::FdWithKeyRange& file : files) {
+      for (const rocks::FdWithKeyRange& file : std::span(files.files, files.num_files)) {
         if (UserKey(file.largest_key) >= lower_ && UserKey(file.smallest_key) < upper_) AddFile(level, file);
       }
       return;
     }
-    const auto first = std::lower_bound(
-        files.begin(), files.end(), lower_,
-        [](const rocks::FdWithKeyRange& file, ByteView key) { return UserKey(file.largest_key) < key; });
+    const rocks::FdWithKeyRange* const first = FirstFileFrom(files, lower_);
+    const rocks::FdWithKeyRange* const level_end = files.files + files.num_files;
     const auto is_in_range = [this](const rocks::FdWithKeyRange& file) { return UserKey(file.smallest_key) < upper_; };
-    auto end = first;
-    while (end != files.end() && is_in_range(*end)) {
+    const rocks::FdWithKeyRange* end = first;
+    while (end != level_end && is_in_range(*end)) {
       if (++end - first <= static_cast<ptrdiff_t>(kOpenedFilesMax)) continue;
       version_.current->AddIteratorsForLevel(read_, family_.table_cache()->file_options(), &sources_, level,
                                              /*allow_unprepared_value=*/false, sequence_);
@@ -173,11 +167,6 @@ class StreamBuilder {
   std::string target_;
 };
 
-void ReleaseVersion(void* db, void* version) {
-  static_cast<rocks::DBImpl*>(db)->CleanupIteratorSuperVersion(static_cast<rocks::SuperVersion*>(version),
-                                                               /*background_purge=*/false);
-}
-
 }  // namespace
 
 rocks::InternalIterator* NewPrefixStream(rocks::DBImpl* db, rocks::ColumnFamilyData* family,
@@ -187,7 +176,7 @@ rocks::InternalIterator* NewPrefixStream(rocks::DBImpl* db, rocks::ColumnFamilyD
       HowAlike(version->mutable_cf_options.prefix_extractor.get(), family->user_comparator(), *read);
   if (alike == Alike::kNo) return nullptr;
   rocks::InternalIterator* stream = StreamBuilder(family, version, read, sequence, arena).Build(alike);
-  stream->RegisterCleanup(ReleaseVersion, db, version);
+  HoldVersion(stream, db, version);
   return stream;
 }
 

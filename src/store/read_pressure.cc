@@ -7,9 +7,7 @@
 namespace cairn::store {
 
 void WalkAccount::Add(const WalkedEntries& walked) {
-  static std::atomic<size_t> threads{0};
-  static thread_local const size_t mine = threads.fetch_add(1, std::memory_order_relaxed) % kShards;
-  Shard& shard = shards_[mine];
+  Shard& shard = shards_[ThreadShard()];
   if (walked.in_memtable != 0) shard.in_memtable.fetch_add(walked.in_memtable, std::memory_order_relaxed);
   if (walked.in_level0 != 0) shard.in_level0.fetch_add(walked.in_level0, std::memory_order_relaxed);
 }

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/thread_shard.h"
+
 namespace cairn::store {
 
 // What walks have stepped over, since the store was opened: entries in the active memtable (a cache
@@ -28,12 +30,11 @@ class WalkAccount {
 
  private:
   // Reports of many threads at once do not meet on one cache line.
-  static constexpr size_t kShards = 16;
   struct alignas(64) Shard {
     std::atomic<uint64_t> in_memtable{0};
     std::atomic<uint64_t> in_level0{0};
   };
-  std::array<Shard, kShards> shards_;
+  std::array<Shard, kThreadShards> shards_;
 };
 
 // What the policy looks at; all of it at one moment, of one family.

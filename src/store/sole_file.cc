@@ -2,33 +2,17 @@
 // Which files a range meets, and the stream of one.
 #include "store/sole_file.h"
 
-#include <algorithm>
 #include <memory>
 
 #include "db/column_family.h"
 #include "db/memtable.h"
 #include "db/range_del_aggregator.h"
 #include "db/table_cache.h"
-#include "db/version_set.h"
 #include "table/merging_iterator.h"
 
-#include "store/types.h"
+#include "store/version_files.h"
 
 namespace cairn::store {
-namespace {
-
-ByteView UserKey(const rocks::Slice& internal_key) {
-  const rocks::Slice key = rocks::ExtractUserKey(internal_key);
-  return ByteView(key.data(), key.size());
-}
-
-void ReleaseVersion(void* db, void* version) {
-  static_cast<rocks::DBImpl*>(db)->CleanupIteratorSuperVersion(static_cast<rocks::SuperVersion*>(version),
-                                                               /*background_purge=*/false);
-}
-
-}  // namespace
-
 SoleFile FindSoleFile(const rocks::SuperVersion& version, ByteView lower, ByteView upper) {
   if (!version.mem->IsEmpty() || version.imm->GetTotalNumEntries() != 0) return {};
   const rocks::VersionStorageInfo& storage = *version.current->storage_info();
@@ -41,9 +25,7 @@ SoleFile FindSoleFile(const rocks::SuperVersion& version, ByteView lower, ByteVi
     const rocks::FdWithKeyRange* const end = files.files + files.num_files;
     const rocks::FdWithKeyRange* file = files.files;
     if (level != 0) {
-      file = std::lower_bound(file, end, lower, [](const rocks::FdWithKeyRange& candidate, ByteView key) {
-        return UserKey(candidate.largest_key) < key;
-      });
+      file = FirstFileFrom(files, lower);
     }
     for (; file != end; ++file) {
       const bool meets = begins_below_upper(*file) && UserKey(file->largest_key) >= lower;
@@ -73,7 +55,7 @@ rocks::InternalIterator* NewSoleFileStream(rocks::DBImpl* db, rocks::ColumnFamil
       /*largest_compaction_key=*/nullptr, /*allow_unprepared_value=*/false, &sequence, &deletions);
   sources.AddPointAndTombstoneIterator(entries, std::move(deletions));
   rocks::InternalIterator* const stream = sources.Finish();
-  stream->RegisterCleanup(ReleaseVersion, db, version);
+  HoldVersion(stream, db, version);
   return stream;
 }
 

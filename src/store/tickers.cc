@@ -7,10 +7,7 @@ namespace cairn::store {
 Tickers::Tickers() { set_stats_level(rocks::StatsLevel::kExceptHistogramOrTimers); }
 
 void Tickers::recordTick(uint32_t ticker, uint64_t count) {
-  static std::atomic<size_t> threads{0};
-  static thread_local size_t mine = kShards;
-  if (__builtin_expect(mine == kShards, false)) mine = threads.fetch_add(1, std::memory_order_relaxed) % kShards;
-  if (ticker < rocks::TICKER_ENUM_MAX) shards_[mine].counts[ticker].fetch_add(count, std::memory_order_relaxed);
+  if (ticker < rocks::TICKER_ENUM_MAX) shards_[ThreadShard()].counts[ticker].fetch_add(count, std::memory_order_relaxed);
 }
 
 uint64_t Tickers::getTickerCount(uint32_t ticker) const {

@@ -10,6 +10,7 @@
 
 #include <rocksdb/statistics.h>
 
+#include "base/thread_shard.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -34,11 +35,10 @@ class Tickers final : public rocks::Statistics {
   rocks::Status Reset() override;
 
  private:
-  static constexpr size_t kShards = 16;
   struct alignas(64) Shard {
     std::array<std::atomic<uint64_t>, rocks::TICKER_ENUM_MAX> counts{};
   };
-  std::array<Shard, kShards> shards_;
+  std::array<Shard, kThreadShards> shards_;
 };
 
 }  // namespace cairn::store

@@ -8,6 +8,7 @@
 #include <rocksdb/utilities/transaction.h>
 #include <rocksdb/utilities/write_batch_with_index.h>
 #include <rocksdb/write_batch.h>
+#include "util/coding.h"
 
 #include "store/cursor_bounds.h"
 #include "store/overlay_iterator.h"
@@ -81,12 +82,6 @@ class PlaceVisitor final : public BatchVisitor {
   std::vector<ChangeIndex::Place>* places_;
 };
 
-size_t VarintBytes(size_t value) {
-  size_t bytes = 1;
-  for (; value >= 0x80; value >>= 7) ++bytes;
-  return bytes;
-}
-
 Status PastPrepare() { return Status(Status::Code::kInvalidArgument, "a change of a transaction that is prepared or ended"); }
 
 // The batch of a transaction beneath the index that RocksDB would keep over it.
@@ -140,7 +135,7 @@ Status WriteTransaction::Put(Family family, ByteView key, ByteView value) {
   if (state_ != State::kOpen) return PastPrepare();
   CAIRN_RETURN_IF_ERROR(FromRocks(
       rocks::WriteBatchInternal::Put(batch_, static_cast<uint32_t>(family), ToSlice(key), ToSlice(value))));
-  if (family == Family::kData) AddToOrder(key, true, VarintBytes(value.size()) + value.size());
+  if (family == Family::kData) AddToOrder(key, true, rocks::VarintLength(value.size()) + value.size());
   return Status::Ok();
 }
 
