@@ -103,8 +103,10 @@ void Engine::StartBackgroundWork(LogSink* log) {
   // Has a thread of its own, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();
   reliever_->Add(kReliefTask, milliseconds(100), [this, log] {
-    const Status status = store_->RelieveReads(SteadyTimeUs());
-    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot make reads cheaper: " + status.ToString());
+    const Status reads = store_->RelieveReads(SteadyTimeUs());
+    if (!reads.ok()) Report(log, LogLevel::kWarning, "cannot make reads cheaper: " + reads.ToString());
+    const Status space = store_->RelieveSpace(SteadyTimeUs());
+    if (!space.ok()) Report(log, LogLevel::kWarning, "cannot compact in little space: " + space.ToString());
   });
   reliever_->Start();
 }

@@ -69,7 +69,10 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     my_error(ER_NOT_SUPPORTED_YET, MYF(0), std::string(status.message()).c_str());
     return HA_WRONG_CREATE_OPTION;
   }
-  return Fail(status);
+  const int error = Fail(status);
+  // Else the caller's error is "Unknown error", and the reason a warning beneath it.
+  if (error == kErrorWithMessage) my_error(ER_GET_ERRMSG, MYF(0), error, error_message_.c_str(), table_type());
+  return error;
 }
 
 int Handler::rename_table(const char* from, const char* to) {
@@ -88,7 +91,11 @@ int DropTableByPath(const char* path) {
   const Status status = GlobalEngine()->catalog().Drop(name);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
   if (status.ok()) GlobalEngine()->WakeReclaimer();
-  return ServerError(current_thd, status, nullptr);
+  std::string message;
+  const int error = ServerError(current_thd, status, &message);
+  // The server asks any handler for the text.
+  if (error == kErrorWithMessage) Session::Of(current_thd)->error_message = std::move(message);
+  return error;
 }
 
 // The partitions of a table change all at once, so any of them tells of all.

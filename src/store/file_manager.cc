@@ -27,4 +27,8 @@ std::shared_ptr<rocks::SstFileManager> MakeFileManager(rocks::Env* env, int64_t 
                                        delete_bytes_per_second, kTrashRatioMax, kDeleteChunkBytes);
 }
 
+uint64_t CompactionsReservedBytes(rocks::SstFileManager& files) {
+  return static_cast<FileManager&>(files).GetCompactionsReservedSize();
+}
+
 }  // namespace cairn::store

@@ -19,4 +19,7 @@ namespace cairn::store {
 // `delete_bytes_per_second`: pace at which files are removed, 0 for at once. Threads: any may use the manager.
 std::shared_ptr<rocks::SstFileManager> MakeFileManager(rocks::Env* env, int64_t delete_bytes_per_second);
 
+// What the compactions that run have read, or will: room for as much was there when they started. `files`: made above.
+uint64_t CompactionsReservedBytes(rocks::SstFileManager& files);
+
 }  // namespace cairn::store

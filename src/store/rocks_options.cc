@@ -134,7 +134,7 @@ uint64_t WriteBufferBudgetBytes(uint64_t memory_bytes) {
 
 Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
                           std::shared_ptr<rocks::SstFileManager> files,
-                          std::shared_ptr<rocks::EventListener> listener, RocksOptions* derived) {
+                          std::vector<std::shared_ptr<rocks::EventListener>> listeners, RocksOptions* derived) {
   const unsigned cores = std::max(options.cores, 1u);
   const uint64_t cache_bytes = options.memory_bytes / 100 * 85;
   auto cache = rocks::HyperClockCacheOptions(cache_bytes, 0).MakeSharedCache();
@@ -149,7 +149,7 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   db.max_subcompactions = std::clamp(cores / 8, 1u, 4u);
   db.max_open_files = MaxOpenFiles();
   db.sst_file_manager = std::move(files);
-  db.listeners.push_back(std::move(listener));
+  db.listeners = std::move(listeners);
   db.statistics = std::make_shared<Tickers>();
   db.compaction_readahead_size = 2 * kMiB;
   db.prefix_seek_opt_in_only = true;

@@ -27,6 +27,6 @@ uint64_t WriteBufferBudgetBytes(uint64_t memory_bytes);
 // one of them.
 Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
                           std::shared_ptr<rocks::SstFileManager> files,
-                          std::shared_ptr<rocks::EventListener> listener, RocksOptions* derived);
+                          std::vector<std::shared_ptr<rocks::EventListener>> listeners, RocksOptions* derived);
 
 }  // namespace cairn::store

@@ -100,7 +100,11 @@ class Store {
   // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is
   // done before it returns. Does nothing while writes are refused. `now_us`: of a steady clock.
   Status RelieveReads(uint64_t now_us);
-  // From now on RelieveReads starts no compaction, and ends one that runs.
+  // Compacts some of level 0 when compactions of all of it did not fit on the disk; without that, writers would
+  // be held up by its growth for good. Where not even a few files fit, writes are refused until compactions
+  // are not cancelled any more. Called as RelieveReads, and by the same thread.
+  Status RelieveSpace(uint64_t now_us);
+  // From now on both start no compaction, and end one that runs.
   void StopRelief();
 
   // Estimates for each range; the spans have the same size.
@@ -142,7 +146,8 @@ class Store {
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   rocks::ColumnFamilyHandle* Handle(Family family) const;
-  Status CompactLevel0();
+  // Of the oldest `files_max` files. *fits: whether the disk has the room, if there was anything to compact.
+  Status CompactLevel0(size_t files_max, bool* fits);
 
   std::unique_ptr<Impl> impl_;
 };

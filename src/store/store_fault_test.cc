@@ -3,6 +3,7 @@
 #include <atomic>
 #include <filesystem>
 #include <random>
+#include <thread>
 
 #include <unistd.h>
 
@@ -19,6 +20,31 @@ using Code = Status::Code;
 class StoreFaultTest : public ::testing::Test, public StoreFixture {
  protected:
   Status TryOpen() { return Store::Open(options, &store); }
+
+  static std::string Incompressible(int seed, size_t bytes) {
+    std::mt19937 random(seed);
+    std::string value(bytes, '\0');
+    for (char& byte : value) byte = static_cast<char>(random());
+    return value;
+  }
+  // Each file of about a MB, all of the same keys.
+  void FillLevel0(int files) {
+    for (int i = 0; i < files; ++i) {
+      store->CheckFreeSpace();
+      for (int row = 0; row < 20; ++row) {
+        ASSERT_TRUE(Put("k" + std::to_string(row), Incompressible(100 * i + row, 50 << 10), Durability::kOs).ok());
+      }
+      ASSERT_TRUE(store->FlushMemtables().ok());
+    }
+  }
+  int Level0Files() { return std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level0")); }
+  uint64_t Number(const std::string& name) {
+    for (const NamedNumber& row : store->Statistics()) {
+      if (row.name == name) return row.value;
+    }
+    ADD_FAILURE() << "no number " << name;
+    return 0;
+  }
 };
 
 TEST_F(StoreFaultTest, OpeningNamesTheDirectoryInEveryRefusal) {
@@ -304,10 +330,7 @@ TEST_F(StoreFaultTest, WhatWasLetThroughIsFlushedWithLittleSpaceLeft) {
   // Below the largest row that is let through without a look at the disk, and more at once than the room that
   // a full disk leaves to compactions.
   for (int i = 0; i < 800; ++i) {
-    std::string value(60 << 10, 'x');
-    std::mt19937 random(i);
-    for (char& byte : value) byte = static_cast<char>(random());
-    ASSERT_TRUE(Put("k" + std::to_string(i), value, Durability::kOs).ok());
+    ASSERT_TRUE(Put("k" + std::to_string(i), Incompressible(i, 60 << 10), Durability::kOs).ok());
   }
   env.SetFreeBytes(600 << 10);
   store->CheckFreeSpace();
@@ -317,6 +340,37 @@ TEST_F(StoreFaultTest, WhatWasLetThroughIsFlushedWithLittleSpaceLeft) {
   env.SetFreeBytes(uint64_t{1} << 30);
   store->CheckFreeSpace();
   EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  EXPECT_TRUE(Put("b", "1").ok());
+}
+
+// Level 0 as a whole does not fit beside itself: its oldest files go first, a few at a time.
+TEST_F(StoreFaultTest, Level0IsCompactedStepByStepInLittleSpace) {
+  options.free_space_reserve_bytes = 1 << 20;
+  Open();
+  env.SetFreeBytes(uint64_t{4} << 20);
+  FillLevel0(6);
+  while (Number("compaction_cancelled") == 0) std::this_thread::yield();
+  while (Level0Files() >= 4) ASSERT_TRUE(store->RelieveSpace(1).ok());
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+}
+
+TEST_F(StoreFaultTest, WritesAreRefusedWhileCompactionsHaveNoRoom) {
+  options.free_space_reserve_bytes = 1 << 20;
+  Open();
+  env.SetFreeBytes((1 << 20) + (100 << 10));
+  FillLevel0(6);
+  while (Number("compaction_cancelled") == 0) std::this_thread::yield();
+  ASSERT_TRUE(store->RelieveSpace(1).ok());
+  EXPECT_EQ(store->write_gate(), WriteGate::kNoSpace);
+  const Status refused = Put("b", "1");
+  EXPECT_TRUE(refused.Is(Code::kNoSpace)) << refused.ToString();
+  EXPECT_NE(refused.message().find("compaction"), ByteView::npos) << refused.ToString();
+
+  env.SetFreeBytes(uint64_t{1} << 30);
+  store->CheckFreeSpace();
+  while (Level0Files() >= 4) std::this_thread::yield();
+  uint64_t now_us = 1;
+  while (store->write_gate() != WriteGate::kOpen) ASSERT_TRUE(store->RelieveSpace(now_us += 1'000'000).ok());
   EXPECT_TRUE(Put("b", "1").ok());
 }
 

@@ -47,9 +47,11 @@ class Store::Impl {
   std::atomic<bool> recovered_taken{false};
 
   WalkAccount walked;
-  // Of RelieveReads: the first two are its thread's.
+  // Of RelieveReads and RelieveSpace: the first four are their thread's.
   ReadPressurePolicy read_pressure;
   WalkedEntries relief_looked_at;
+  uint64_t cancelled_looked_at = 0;  // compactions
+  uint64_t cancelled_us = 0;         // when one was, last
   std::atomic<bool> relief_stopped{false};
   std::atomic<bool> relief_compacts{false};
   std::atomic<uint64_t> relief_flushes{0};

@@ -66,6 +66,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
 
   const bool in_memory = options.environment != nullptr;
   const std::shared_ptr<rocks::SstFileManager> files = MakeFileManager(env, in_memory ? 0 : kDeleteBytesPerSecond);
+  const auto compactions = std::make_shared<RunningCompactions>(files);
   auto impl = std::make_unique<Impl>();
   impl->directory = options.directory;
   impl->log = options.log;
@@ -74,10 +75,10 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
                                ? options.free_space_reserve_bytes
                                : kReserveBytesBase + WriteBufferBudgetBytes(options.memory_bytes);
   impl->gate = std::make_shared<WriteGateKeeper>(
-      WriteGateKeeper::Options{options.directory, reserve, options.log, options.on_wal_failure}, env, files);
+      WriteGateKeeper::Options{options.directory, reserve, options.log, options.on_wal_failure}, env, files, compactions);
 
   RocksOptions derived;
-  if (Status status = DeriveRocksOptions(options, env, files, impl->gate, &derived); !status.ok()) {
+  if (Status status = DeriveRocksOptions(options, env, files, {impl->gate, compactions}, &derived); !status.ok()) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
   impl->statistics = derived.db.statistics;
@@ -88,6 +89,8 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
       {rocks::kDefaultColumnFamilyName, derived.data}, {"dictionary", derived.dictionary}};
   std::vector<rocks::ColumnFamilyHandle*> handles;
   rocks::TransactionDB* db = nullptr;
+  // Compactions begin before the store is open; the files that are there count from then on.
+  impl->gate->CheckFreeSpace();
   const rocks::Status status =
       rocks::TransactionDB::Open(derived.db, transactions, options.directory, families, &handles, &db);
   if (!status.ok()) return OpenError(options.directory, status);

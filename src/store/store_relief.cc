@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Moves data to where reads find it cheaply, when they have paid for it.
+// Moves data: to where reads find it cheaply, when they have paid for it, and step by step where there is little room.
 #include <algorithm>
 #include <vector>
 
@@ -17,6 +17,9 @@ namespace {
 
 constexpr uint64_t kMemtableShareMin = 64;  // of a full memtable
 constexpr uint64_t kMemtableBytesMin = uint64_t{256} << 10;
+constexpr size_t kLevel0FilesAtOnce = 8;
+// RocksDB tries a compaction that was cancelled again after a second.
+constexpr uint64_t kTriedAgainWithinUs = 5'000'000;
 
 }  // namespace
 
@@ -97,12 +100,15 @@ Status Store::RelieveReads(uint64_t now_us) {
       impl_->relief_flushes.fetch_add(1, std::memory_order_relaxed);
       return Status::Ok();
     }
-    case Relief::kCompactLevel0: return CompactLevel0();
+    case Relief::kCompactLevel0: {
+      bool fits;
+      return CompactLevel0(SIZE_MAX, &fits);
+    }
   }
   return Status::Ok();
 }
 
-Status Store::CompactLevel0() {
+Status Store::CompactLevel0(size_t files_max, bool* fits) {
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
   rocks::CompactionOptions options;
   options.canceled = &impl_->relief_stopped;
@@ -114,17 +120,41 @@ Status Store::CompactLevel0() {
     base_level = layout.base_level();
     options.output_file_size_limit = layout.file_bytes_max();
   }
+  *fits = true;
   if (names.empty() || base_level <= 0) return Status::Ok();
+  // They go from the newest to the oldest, and only the oldest can leave the others behind.
+  if (names.size() > files_max) names.erase(names.begin(), names.end() - static_cast<ptrdiff_t>(files_max));
   impl_->relief_compacts.store(true);
   const rocks::Status status = impl_->root->CompactFiles(options, data, names, base_level);
   impl_->relief_compacts.store(false);
+  *fits = !status.IsCompactionTooLarge();
   // Others may be compacting the same files, or have done so since they were listed; or it was stopped.
-  if (status.IsAborted() || status.IsInvalidArgument() || status.IsIncomplete() || status.IsShutdownInProgress()) {
+  if (!*fits || status.IsAborted() || status.IsInvalidArgument() || status.IsIncomplete() ||
+      status.IsShutdownInProgress()) {
     return Status::Ok();
   }
   CAIRN_RETURN_IF_ERROR(FromRocks(status));
   impl_->relief_compactions.fetch_add(1, std::memory_order_relaxed);
   return Status::Ok();
+}
+
+Status Store::RelieveSpace(uint64_t now_us) {
+  const uint64_t cancelled = impl_->statistics->getTickerCount(rocks::COMPACTION_CANCELLED);
+  if (cancelled == impl_->cancelled_looked_at) {
+    if (now_us >= impl_->cancelled_us + kTriedAgainWithinUs) impl_->gate->SetCompactionsStuck(false);
+    return Status::Ok();
+  }
+  impl_->cancelled_us = now_us;
+  PrepareThread();
+  bool fits = false;
+  Status status;
+  for (size_t files_max = kLevel0FilesAtOnce; files_max > 0 && !fits && status.ok(); files_max /= 2) {
+    status = CompactLevel0(files_max, &fits);
+  }
+  impl_->gate->SetCompactionsStuck(!fits);
+  // Less what was refused just now.
+  impl_->cancelled_looked_at = impl_->statistics->getTickerCount(rocks::COMPACTION_CANCELLED);
+  return status;
 }
 
 void Store::StopRelief() {

@@ -14,17 +14,14 @@ namespace cairn::store {
 namespace {
 
 constexpr uint64_t kCheckIntervalUs = 1'000'000;
-// Room that RocksDB is always told it has: without any, a flush would fail hard, which is worse
-// than trying.
-constexpr uint64_t kMinHeadroomBytes = uint64_t{16} << 20;
-
 std::string Megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
 
 }  // namespace
 
 WriteGateKeeper::WriteGateKeeper(const Options& options, rocks::Env* env,
-                                 std::shared_ptr<rocks::SstFileManager> files)
-    : options_(options), env_(env), files_(std::move(files)) {}
+                                 std::shared_ptr<rocks::SstFileManager> files,
+                                 std::shared_ptr<const RunningCompactions> compactions)
+    : options_(options), env_(env), files_(std::move(files)), compactions_(std::move(compactions)) {}
 
 // A large write goes to the log and, as no memory of the usual size holds it, soon to a file as well.
 uint64_t WriteGateKeeper::NeededBytes(Urgency urgency, uint64_t bytes) const {
@@ -50,6 +47,9 @@ Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
     const uint64_t needed_bytes = NeededBytes(urgency, bytes);
     const uint64_t free_bytes = free_bytes_.load(std::memory_order_relaxed);
     if (free_bytes < needed_bytes) return NoSpace(free_bytes, needed_bytes);
+    const bool claimed = urgency == Urgency::kNormal &&
+                         unclaimed_bytes_.load(std::memory_order_relaxed) < BytesLeft() + 2 * bytes;
+    if (claimed) return Claimed();
   }
   return Status::Ok();
 }
@@ -64,7 +64,12 @@ Status WriteGateKeeper::Reason() const {
   std::lock_guard lock(mutex_);
   if (failed_) return Status(error_.code(), std::string(error_.message()));
   if (!low_space_) return Status::Ok();
-  return NoSpace(free_bytes_, options_.reserve_bytes);
+  if (compactions_stuck_) {
+    return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes_) +
+                                              " of free space, too little for the next compaction");
+  }
+  if (free_bytes_ >= ReopeningBytes()) return Claimed();
+  return NoSpace(free_bytes_, ReopeningBytes());
 }
 
 Status WriteGateKeeper::NoSpace(uint64_t free_bytes, uint64_t needed_bytes) const {
@@ -72,21 +77,30 @@ Status WriteGateKeeper::NoSpace(uint64_t free_bytes, uint64_t needed_bytes) cons
                                             " of free space, writes need " + Megabytes(needed_bytes));
 }
 
+Status WriteGateKeeper::Claimed() const {
+  return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes_) +
+                                            " of free space, and compactions that run may need all but " +
+                                            Megabytes(unclaimed_bytes_) + " of it");
+}
+
 void WriteGateKeeper::CheckFreeSpace() {
   uint64_t free_bytes = 0;
   const rocks::IOStatus status =
       env_->GetFileSystem()->GetFreeSpace(options_.directory, rocks::IOOptions(), &free_bytes, nullptr);
   if (!status.ok()) return;  // a file system that cannot tell does not hold anybody up
-  const uint64_t reserve = options_.reserve_bytes;
-  const uint64_t spare = free_bytes > reserve / 2 ? free_bytes - reserve / 2 : 0;
-  files_->SetMaxAllowedSpaceUsage(files_->GetTotalSize() + std::max(spare, kMinHeadroomBytes));
+  const uint64_t spare = free_bytes > BytesLeft() ? free_bytes - BytesLeft() : 0;
+  files_->SetMaxAllowedSpaceUsage(std::max<uint64_t>(files_->GetTotalSize() + spare, 1));  // 0: without bound
+
+  const uint64_t claimed_bytes = compactions_->BytesToCome();
+  const uint64_t unclaimed_bytes = free_bytes > claimed_bytes ? free_bytes - claimed_bytes : 0;
 
   bool low;
   {
     std::lock_guard lock(mutex_);
     free_bytes_.store(free_bytes, std::memory_order_relaxed);
-    // A tenth more than the reserve reopens, so that it does not flutter.
-    low = free_bytes < (low_space_ ? reserve + reserve / 10 : reserve);
+    unclaimed_bytes_.store(unclaimed_bytes, std::memory_order_relaxed);
+    low = compactions_stuck_ || free_bytes < (low_space_ ? ReopeningBytes() : options_.reserve_bytes) ||
+          unclaimed_bytes < BytesLeft();
     if (low == low_space_) return;
     low_space_ = low;
   }
@@ -96,6 +110,10 @@ void WriteGateKeeper::CheckFreeSpace() {
     Log(LogLevel::kInfo, options_.directory + " has " + Megabytes(free_bytes) +
                              " of free space again, writes are accepted");
   }
+}
+
+void WriteGateKeeper::SetCompactionsStuck(bool stuck) {
+  if (compactions_stuck_.exchange(stuck) != stuck) CheckFreeSpace();
 }
 
 void WriteGateKeeper::SetError(const rocks::Status& error) {

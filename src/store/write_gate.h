@@ -14,12 +14,13 @@
 
 #include "base/log_sink.h"
 #include "base/status.h"
+#include "store/running_compactions.h"
 #include "store/store.h"
 
 namespace cairn::store {
 
 // Closed for space while the disk has less free than the reserve: writes stop early, so that
-// compaction, which frees space, still has room. Closed for good or until RocksDB recovers when a
+// compaction, which frees space, still has room; also while what is free is all claimed by compactions that run. Closed for good or until RocksDB recovers when a
 // background write failed. Opens by itself; free space is looked at by the writes themselves: once a
 // second, whenever a sixteenth of the reserve has been written, and before a write that is larger than that.
 //
@@ -33,7 +34,8 @@ class WriteGateKeeper final : public rocks::EventListener {
     std::function<void(const Status&)> on_wal_failure;
   };
 
-  WriteGateKeeper(const Options& options, rocks::Env* env, std::shared_ptr<rocks::SstFileManager> files);
+  WriteGateKeeper(const Options& options, rocks::Env* env, std::shared_ptr<rocks::SstFileManager> files,
+                  std::shared_ptr<const RunningCompactions> compactions);
 
   // Ok, kNoSpace or kReadOnly. `bytes`: of the write.
   Status Admit(Urgency urgency, uint64_t bytes);
@@ -41,6 +43,8 @@ class WriteGateKeeper final : public rocks::EventListener {
   WriteGate state() const;
   Status Reason() const;
   void CheckFreeSpace();
+  // While compactions have no room, writes are refused: held up, they would wait for what cannot happen.
+  void SetCompactionsStuck(bool stuck);
 
   void OnBackgroundError(rocks::BackgroundErrorReason reason, rocks::Status* error) override;
   void OnErrorRecoveryEnd(const rocks::BackgroundErrorRecoveryInfo& info) override;
@@ -49,18 +53,27 @@ class WriteGateKeeper final : public rocks::EventListener {
   void Log(LogLevel level, const std::string& line) const;
   void SetError(const rocks::Status& error);
   uint64_t BytesBetweenChecks() const { return options_.reserve_bytes / 16; }
+  // Compactions and flushes are left this much: a compaction starts only if it does so, and so do writes
+  // while it runs.
+  uint64_t BytesLeft() const { return options_.reserve_bytes / 4; }
+  // Free space that opens the gate again: more than what closes it, so that it does not flutter.
+  uint64_t ReopeningBytes() const { return options_.reserve_bytes + options_.reserve_bytes / 10; }
   // Of free space, for a write to be let through.
   uint64_t NeededBytes(Urgency urgency, uint64_t bytes) const;
   Status NoSpace(uint64_t free_bytes, uint64_t needed_bytes) const;
+  Status Claimed() const;
 
   const Options options_;
   rocks::Env* const env_;
   const std::shared_ptr<rocks::SstFileManager> files_;
+  const std::shared_ptr<const RunningCompactions> compactions_;
 
   std::atomic<uint64_t> next_check_us_{0};
   std::atomic<uint64_t> unchecked_bytes_{0};  // let through since the last look
   std::atomic<uint64_t> free_bytes_{UINT64_MAX};
+  std::atomic<uint64_t> unclaimed_bytes_{UINT64_MAX};  // free, and not to be taken by compactions that run
   std::atomic<bool> low_space_{false};
+  std::atomic<bool> compactions_stuck_{false};
   std::atomic<bool> failed_{false};
   std::atomic<bool> wal_failed_{false};
 
