@@ -38,7 +38,7 @@ void RowReader::UnlockLast() {
 Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
   if (primary_key.data() != reinterpret_cast<const char*>(primary_key_.data())) primary_key_.Assign(primary_key);
   CAIRN_RETURN_IF_ERROR(LockRow(primary_key_.view()));
-  Status status = transaction_->Get(Family::kData, primary_key_.view(), view(), &row_);
+  Status status = transaction_->GetRow(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_);
   if (status.Is(Status::Code::kNotFound) && mode_.locking && LeavesAbsentUnlocked()) UnlockLast();
   CAIRN_RETURN_IF_ERROR(std::move(status));
   *row = {primary_key_.view(), row_.view()};
@@ -47,7 +47,8 @@ Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
 
 Status RowReader::ReadLocked(ByteView primary_key, StoredRow* row) {
   primary_key_.Assign(primary_key);
-  CAIRN_RETURN_IF_ERROR(transaction_->Get(Family::kData, primary_key_.view(), view(), &row_));
+  CAIRN_RETURN_IF_ERROR(
+      transaction_->GetRow(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_));
   *row = {primary_key_.view(), row_.view()};
   return Status::Ok();
 }
@@ -109,6 +110,7 @@ Status RowReader::EntryIsCurrent(size_t index, ByteView key, ByteView primary_ke
 void RowReader::Reset() {
   row_.Reset();
   entry_.Reset();
+  points_.Close();
 }
 
 }  // namespace cairn::scan

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "catalog/table_access.h"
 #include "scan/read_mode.h"
+#include "store/point_reader.h"
 #include "store/store.h"
 #include "txn/transaction.h"
 
@@ -53,7 +54,7 @@ class RowReader {
   // Waits until nobody else has the row locked exclusively, if it may wait.
   Status WaitForRow(ByteView primary_key);
 
-  // The newest version of a row whose primary key is locked already; kNotFound when it has gone.
+  // The newest version of a row whose primary key the last call has locked; kNotFound when it has gone.
   Status ReadLocked(ByteView primary_key, StoredRow* row);
 
   // The sequence number of the newest commit of anybody.
@@ -80,6 +81,7 @@ class RowReader {
   ReadMode mode_;
   txn::LockResult lock_;
   ByteBuffer primary_key_;
+  store::PointReader points_;  // of rows
   store::PinnedValue row_;
   store::PinnedValue entry_;
 };

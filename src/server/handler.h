@@ -87,6 +87,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int prepare_range_scan(const key_range* begin, const key_range* end) override;
   int index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function find_flag) override;
   int index_read_last_map(uchar* record, const uchar* key, key_part_map parts) override;
+  int multi_range_read_next(range_id_t* range) override;
   int index_next(uchar* record) override;
   int index_next_same(uchar* record, const uchar* key, uint key_length) override;
   int index_prev(uchar* record) override;

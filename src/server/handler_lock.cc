@@ -114,6 +114,8 @@ int Handler::BeginStatement(THD* thd) {
 int Handler::external_lock(THD* thd, int lock_type) {
   if (lock_type == F_UNLCK) {
     LeaveSession();
+    // An open HANDLER waits for its next statement without a reset.
+    if (thd_sql_command(thd) == SQLCOM_HA_READ) reader_.Reset();
     if (autonomous_ && autonomous_->is_active()) {
       return Fail(autonomous_->Rollback());
     }

@@ -308,6 +308,31 @@ int Handler::index_read_last_map(uchar* record, const uchar* key, key_part_map p
   return index_read_map(record, key, parts, HA_READ_PREFIX_LAST);
 }
 
+// As the server's own, but that for a point, as an IN list of a unique key has many, it sets no range up and compares
+// no row with its end.
+int Handler::multi_range_read_next(range_id_t* range) {
+  constexpr uint kPoint = UNIQUE_RANGE | EQ_RANGE;
+  if (mrr_have_range && mrr_cur_range.range_flag != kPoint) return handler::multi_range_read_next(range);
+  for (;;) {
+    if (mrr_funcs.next(mrr_iter, &mrr_cur_range)) return HA_ERR_END_OF_FILE;
+    mrr_have_range = true;
+    const key_range& first = mrr_cur_range.start_key;
+    const key_range& last = mrr_cur_range.end_key;
+    int error;
+    if (mrr_cur_range.range_flag == kPoint) {
+      end_range = nullptr;
+      error = ha_index_read_map(table->record[0], first.key, first.keypart_map, first.flag);
+      if (error == HA_ERR_KEY_NOT_FOUND) continue;
+    } else {
+      error = read_range_first(first.keypart_map != 0 ? &first : nullptr, last.keypart_map != 0 ? &last : nullptr,
+                               (mrr_cur_range.range_flag & EQ_RANGE) != 0, mrr_is_output_sorted);
+      if (error == HA_ERR_END_OF_FILE) continue;
+    }
+    *range = mrr_cur_range.ptr;
+    return error;
+  }
+}
+
 int Handler::index_next(uchar* record) {
   if (narrowed_ == Narrowed::kToPoint) return ContinueFromPoint(record, true);
   if (narrowed_ != Narrowed::kNo) {

@@ -99,11 +99,7 @@ Status Store::Write(const Batch& batch, Durability durability, Urgency urgency) 
 }
 
 std::unique_ptr<WriteTransaction> Store::BeginWrite() {
-  PrepareThread();
-  std::unique_ptr<rocks::Transaction> transaction(impl_->db->BeginTransaction(
-      impl_->MakeWriteOptions(Durability::kOs), Impl::MakeTransactionOptions()));
-  return std::unique_ptr<WriteTransaction>(
-      new WriteTransaction(this, std::move(transaction), WriteTransaction::State::kOpen));
+  return std::unique_ptr<WriteTransaction>(new WriteTransaction(this));
 }
 
 std::vector<std::unique_ptr<WriteTransaction>> Store::TakeRecovered() {
@@ -111,8 +107,7 @@ std::vector<std::unique_ptr<WriteTransaction>> Store::TakeRecovered() {
   if (!impl_->recovered_taken.exchange(true)) impl_->db->GetAllPreparedTransactions(&found);
   std::vector<std::unique_ptr<WriteTransaction>> recovered;
   for (rocks::Transaction* transaction : found) {
-    recovered.emplace_back(new WriteTransaction(this, std::unique_ptr<rocks::Transaction>(transaction),
-                                                WriteTransaction::State::kPrepared));
+    recovered.emplace_back(new WriteTransaction(this, std::unique_ptr<rocks::Transaction>(transaction)));
   }
   return recovered;
 }

@@ -140,6 +140,7 @@ class Store {
   friend class Batch;
   friend class Snapshot;
   friend class LoadReader;
+  friend class PointReader;
   friend class SortedLoad;
   friend class TempFile;
   friend class WriteTransaction;

@@ -61,6 +61,7 @@ class Snapshot {
   uint64_t sequence() const;
 
  private:
+  friend class PointReader;
   friend class Store;
   friend class WriteTransaction;
   friend struct CursorBounds;
@@ -85,6 +86,7 @@ class PinnedValue {
   void Reset();
 
  private:
+  friend class PointReader;
   friend class Store;
   friend class WriteTransaction;
   rocks::PinnableSlice* Prepare();  // an empty slice to read into

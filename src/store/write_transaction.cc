@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Uncommitted changes of one transaction, as a RocksDB transaction without its locks and without its index.
+// Uncommitted changes of one transaction, as a batch of RocksDB, which is made a transaction to be prepared.
 #include "store/write_transaction.h"
 
 #include <cassert>
@@ -113,20 +113,23 @@ class KeyVisitor final : public BatchVisitor {
 
 }  // namespace
 
-WriteTransaction::WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> rocks, State state)
-    : store_(store), rocks_(std::move(rocks)), batch_(PlainBatch(*rocks_)), state_(state) {
-  if (state_ == State::kPrepared) name_ = rocks_->GetName();
+WriteTransaction::WriteTransaction(Store* store) : store_(store), state_(State::kFinished) { Restart(); }
+
+WriteTransaction::WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> prepared)
+    : store_(store), rocks_(std::move(prepared)), batch_(PlainBatch(*rocks_)), state_(State::kPrepared) {
+  name_ = rocks_->GetName();
 }
 
 WriteTransaction::~WriteTransaction() = default;
 
 void WriteTransaction::Restart() {
   PrepareThread();
-  auto& impl = *store_->impl_;
-  rocks::Transaction* old = rocks_.release();
-  rocks_.reset(impl.db->BeginTransaction(impl.MakeWriteOptions(Durability::kOs),
-                                         Store::Impl::MakeTransactionOptions(), old));
-  batch_ = PlainBatch(*rocks_);
+  if (open_batch_ == nullptr) {
+    open_batch_ = std::make_unique<rocks::WriteBatch>(/*reserved_bytes=*/0, /*max_bytes=*/0,
+                                                      store_->impl_->protection_bytes_per_key,
+                                                      /*default_cf_ts_sz=*/0);
+  }
+  batch_ = open_batch_.get();
   state_ = State::kOpen;
   name_.clear();
 }
@@ -185,9 +188,16 @@ void WriteTransaction::Order() const {
 }
 
 Status WriteTransaction::Get(ByteView key, const Snapshot* snapshot, PinnedValue* value) const {
+  bool found;
+  Status status = GetOwn(key, value, &found);
+  return found ? std::move(status) : store_->Get(Family::kData, key, snapshot, value);
+}
+
+Status WriteTransaction::GetOwn(ByteView key, PinnedValue* value, bool* found) const {
   Order();
   const ChangeIndex::Node* own = index_.Find(key);
-  if (own == nullptr) return store_->Get(Family::kData, key, snapshot, value);
+  *found = own != nullptr;
+  if (own == nullptr) return Status::NotFound();
   rocks::PinnableSlice* slice = value->Prepare();
   if (!index_.IsPut(own)) return Status::NotFound();
   slice->PinSelf(ToSlice(index_.ValueOf(own)));
@@ -230,35 +240,53 @@ Status WriteTransaction::PopSavepoint() {
 }
 
 uint64_t WriteTransaction::change_count() const {
-  return rocks_ == nullptr ? 0 : batch_->Count();
+  return batch_ == nullptr ? 0 : batch_->Count();
 }
 
 uint64_t WriteTransaction::size_bytes() const {
-  return rocks_ == nullptr ? 0 : batch_->GetDataSize();
-}
-
-void WriteTransaction::SetDurability(Durability durability) {
-  rocks_->GetWriteOptions()->sync = durability == Durability::kSync;
+  return batch_ == nullptr ? 0 : batch_->GetDataSize();
 }
 
 void WriteTransaction::Finish(bool reusable) {
   if (ordered_.load(std::memory_order_relaxed)) index_.Clear(nullptr);
   ordered_.store(false, std::memory_order_relaxed);
   savepoints_.clear();
-  if (!reusable || size_bytes_max_ > kReusedBytesMax) rocks_.reset();
+  const bool large = size_bytes_max_ > kReusedBytesMax;
+  if (large) open_batch_.reset();
+  if (open_batch_ != nullptr) open_batch_->Clear();
+  if (!reusable || large) rocks_.reset();
+  batch_ = open_batch_.get();
   size_bytes_max_ = 0;
   state_ = State::kFinished;
 }
 
+// RocksDB's transaction comes to be here, and takes the changes over.
 Status WriteTransaction::Prepare(ByteView name, Durability durability) {
-  CAIRN_RETURN_IF_ERROR(store_->impl_->gate->Admit(UrgencyOf(*batch_), size_bytes()));
+  auto& impl = *store_->impl_;
+  CAIRN_RETURN_IF_ERROR(impl.gate->Admit(UrgencyOf(*batch_), size_bytes()));
+  rocks::Transaction* const old = rocks_.release();
+  rocks_.reset(impl.db->BeginTransaction(impl.MakeWriteOptions(durability), Store::Impl::MakeTransactionOptions(), old));
   const rocks::Status named = rocks_->SetName(std::string(name));
   if (!named.ok()) {
+    rocks_.reset();
     if (name.empty() || name.size() > 512) return FromRocks(named);
     return Status(Status::Code::kAlreadyExists, "a prepared transaction has the same name");
   }
-  SetDurability(durability);
-  CAIRN_RETURN_IF_ERROR(FromRocks(rocks_->Prepare()));
+  rocks::Status status = rocks::WriteBatchInternal::Append(PlainBatch(*rocks_), batch_);
+  if (status.ok()) status = rocks_->Prepare();
+  if (!status.ok()) {
+    rocks_.reset();
+    return FromRocks(status);
+  }
+  // The order names places in the other batch. Whoever needs it makes it again.
+  if (ordered_.load(std::memory_order_relaxed)) index_.Clear(nullptr);
+  ordered_.store(false, std::memory_order_relaxed);
+  batch_ = PlainBatch(*rocks_);
+  if (size_bytes() > kReusedBytesMax) {
+    open_batch_.reset();
+  } else {
+    open_batch_->Clear();
+  }
   name_ = name;
   state_ = State::kPrepared;
   return Status::Ok();
@@ -268,25 +296,29 @@ Status WriteTransaction::Commit(Durability durability) {
   size_bytes_max_ = size_bytes();
   // What is prepared must be able to end, whatever little space there is.
   const bool prepared = state_ == State::kPrepared;
-  if (prepared || HasWrites()) {
-    CAIRN_RETURN_IF_ERROR(
-        store_->impl_->gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes_max_));
-  }
   if (!prepared && !HasWrites()) return Rollback();
-  SetDurability(durability);
-  // A commit of a prepared one that failed has left its changes there, and another try would append them again.
-  if (prepared) rocks_->GetCommitTimeWriteBatch()->Clear();
-  const rocks::Status status = rocks_->Commit();
+  auto& impl = *store_->impl_;
+  CAIRN_RETURN_IF_ERROR(impl.gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes_max_));
+  rocks::Status status;
+  if (prepared) {
+    rocks_->GetWriteOptions()->sync = durability == Durability::kSync;
+    // A commit that failed has left its changes there, and another try would append them again.
+    rocks_->GetCommitTimeWriteBatch()->Clear();
+    status = rocks_->Commit();
+  } else {
+    status = impl.root->Write(impl.MakeWriteOptions(durability), batch_);
+  }
   if (status.ok() || !prepared) Finish(status.ok());
   return FromRocks(status);
 }
 
 Status WriteTransaction::Rollback() {
   size_bytes_max_ = size_bytes();
-  const rocks::Status status = rocks_->Rollback();
-  if (!status.ok() && state_ == State::kPrepared) return FromRocks(status);
+  rocks::Status status;
   // An open one has nothing on disk: forgetting it is rolling it back, also after a failed Prepare.
-  Finish(status.ok());
+  if (state_ == State::kPrepared) status = rocks_->Rollback();
+  if (!status.ok()) return FromRocks(status);
+  Finish(true);
   return Status::Ok();
 }
 

@@ -60,6 +60,9 @@ class WriteTransaction {
   // there is none; `value` is then empty.
   Status Get(ByteView key, const Snapshot* snapshot, PinnedValue* value) const;
 
+  // The same of own changes alone; `*found`: there is one, if only a removal (kNotFound).
+  Status GetOwn(ByteView key, PinnedValue* value, bool* found) const;
+
   // Opens a cursor over own changes merged into the snapshot. It sees later changes of this
   // transaction too. Lifetime of its views: see Cursor.
   Status OpenCursor(const CursorOptions& options, Cursor* cursor) const;
@@ -113,14 +116,17 @@ class WriteTransaction {
  private:
   friend class Store;
   enum class State : uint8_t { kOpen, kPrepared, kFinished };
-  WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> rocks, State state);
-  void SetDurability(Durability durability);
+  explicit WriteTransaction(Store* store);  // open
+  WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> prepared);
   void Finish(bool reusable);
   void AddToOrder(ByteView key, bool is_put, size_t bytes_behind_key);
 
   Store* const store_;
+  std::unique_ptr<rocks::WriteBatch> open_batch_;
+  // Of a prepared one; then kept for the next Prepare. An open one needs none, and to begin and end it costs more than
+  // half of writing a row.
   std::unique_ptr<rocks::Transaction> rocks_;
-  rocks::WriteBatch* batch_ = nullptr;  // of rocks_; changes go into it past its own index
+  rocks::WriteBatch* batch_ = nullptr;  // open_batch_, or that of rocks_ while prepared
   State state_;
   mutable std::atomic<bool> ordered_{false};
   mutable ChangeIndex index_;            // while ordered_

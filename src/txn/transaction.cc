@@ -255,6 +255,18 @@ Status Transaction::Get(store::Family family, ByteView key, View view, store::Pi
   return manager_.store_.Get(family, key, snapshot, value);
 }
 
+Status Transaction::GetRow(store::PointReader* points, ByteView key, View view, bool is_newly_locked,
+                           store::PinnedValue* value) {
+  const store::Snapshot* snapshot = SnapshotOf(view);
+  if (!is_newly_locked && writes_open_ && HasWritten(IndexOf(key))) {
+    OrderWrites();
+    bool is_own;
+    Status status = writes_->GetOwn(key, value, &is_own);
+    if (is_own) return status;
+  }
+  return points->Get(manager_.store_, key, snapshot, value);
+}
+
 // It may have removed the key without the lock, as entries of unique indexes are.
 Status Transaction::GetNewlyLocked(ByteView key, store::PinnedValue* value) {
   Status status = manager_.store_.Get(store::Family::kData, key, nullptr, value);

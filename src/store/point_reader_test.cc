@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Point reads that share what they need, held against a model through random histories.
+#include "store/point_reader.h"
+
+#include <map>
+#include <random>
+
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+using Model = std::map<std::string, std::string>;
+
+class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreFixture {
+ protected:
+  struct Moment {
+    Snapshot snapshot;
+    Model model;
+  };
+
+  void SetUp() override {
+    options.paranoid = false;
+    Open();
+    random_.seed(GetParam());
+  }
+  unsigned Below(unsigned n) { return random_() % n; }
+  std::string Key(unsigned number) { return "k" + std::to_string(1000 + number); }
+
+  // Keys from kOnce on are put once and removed singly, as entries of an index are.
+  void Change() {
+    Batch batch(*store);
+    const unsigned number = Below(kKeys);
+    const std::string key = Key(number);
+    const bool single = number >= kOnce;
+    if (single ? now_.contains(key) : Below(3) == 0) {
+      single ? batch.SingleDelete(Family::kData, key) : batch.Delete(Family::kData, key);
+      now_.erase(key);
+    } else {
+      now_[key] = "v" + std::to_string(++written_) + std::string(Below(40), '.');
+      batch.Put(Family::kData, key, now_[key]);
+    }
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  }
+
+  void DropRange() {
+    const unsigned number = Below(kKeys);
+    const std::string begin = Key(number), end = Key(number + Below(20));
+    Batch batch(*store);
+    batch.DeleteRange(Family::kData, begin, end);
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    now_.erase(now_.lower_bound(begin), now_.lower_bound(end));
+  }
+
+  void Step() {
+    switch (Below(60)) {
+      case 0: case 1: ASSERT_TRUE(store->FlushMemtables().ok()); break;
+      case 2: ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); break;
+      case 3: if (Below(20) == 0) DropRange(); break;
+      case 4: moments_.push_back({store->TakeSnapshot(), now_}); break;
+      case 5: if (!moments_.empty()) moments_.erase(moments_.begin() + Below(static_cast<unsigned>(moments_.size()))); break;
+      default: Change();
+    }
+  }
+
+  // Some keys in order, some next to each other, some anywhere.
+  void ReadSome(const Snapshot* snapshot, const Model& model) {
+    const unsigned apart = Below(4);
+    unsigned number = Below(kKeys);
+    for (unsigned i = 0; i < 40; ++i) {
+      number = (apart == 0 ? Below(kKeys) : number + apart) % kKeys;
+      const std::string key = Key(number);
+      const Status status = points_.Get(*store, key, snapshot, &value_);
+      const auto found = model.find(key);
+      if (found == model.end()) {
+        ASSERT_TRUE(status.Is(Status::Code::kNotFound)) << key << ": " << status.ToString();
+        continue;
+      }
+      ASSERT_TRUE(status.ok()) << key << ": " << status.ToString();
+      ASSERT_EQ(value_.view(), found->second) << key;
+    }
+  }
+
+  static constexpr unsigned kKeys = 200;
+  static constexpr unsigned kOnce = 150;
+  std::mt19937 random_;
+  unsigned written_ = 0;
+  Model now_;
+  std::vector<Moment> moments_;
+  PointReader points_;
+  PinnedValue value_;
+};
+
+TEST_P(PointReaderTest, AgreesWithAModel) {
+  for (unsigned round = 0; round < 60; ++round) {
+    for (unsigned i = Below(40); i > 0; --i) ASSERT_NO_FATAL_FAILURE(Step());
+    for (unsigned i = Below(4); i > 0; --i) {
+      ASSERT_NO_FATAL_FAILURE(ReadSome(nullptr, now_));
+      ASSERT_NO_FATAL_FAILURE(Change());
+    }
+    if (!moments_.empty()) {
+      const Moment& moment = moments_[Below(static_cast<unsigned>(moments_.size()))];
+      ASSERT_NO_FATAL_FAILURE(ReadSome(&moment.snapshot, moment.model));
+    }
+    if (Below(3) == 0) points_.Close();
+  }
+  points_.Close();
+  value_.Reset();
+  moments_.clear();
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PointReaderTest, ::testing::Range(1u, 13u));
+
+class PointReaderStoreTest : public ::testing::Test, public StoreFixture {};
+
+// A value in a file's block stays where it is while the store goes on, until the next read.
+TEST_F(PointReaderStoreTest, ValuesStayThroughFlushAndCompaction) {
+  Open();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(Put("k" + std::to_string(100 + i), "old", Durability::kOs).ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  PointReader points;
+  PinnedValue value;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(points.Get(*store, "k150", nullptr, &value).ok());
+  const ByteView seen = value.view();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(Put("k" + std::to_string(100 + i), "new", Durability::kOs).ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  EXPECT_EQ(seen, "old");
+  ASSERT_TRUE(points.Get(*store, "k150", nullptr, &value).ok());
+  EXPECT_EQ(value.view(), "new");
+  points.Close();
+}
+
+}  // namespace
+}  // namespace cairn::store
