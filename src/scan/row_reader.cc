@@ -4,8 +4,6 @@
 
 namespace cairn::scan {
 
-using store::Family;
-
 void RowReader::Bind(const store::Store* store, txn::Transaction* transaction, const catalog::TableAccess* table,
                      const ReadMode& mode) {
   store_ = store;
@@ -38,7 +36,7 @@ void RowReader::UnlockLast() {
 Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
   if (primary_key.data() != reinterpret_cast<const char*>(primary_key_.data())) primary_key_.Assign(primary_key);
   CAIRN_RETURN_IF_ERROR(LockRow(primary_key_.view()));
-  Status status = transaction_->GetRow(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_);
+  Status status = transaction_->GetBy(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_);
   if (status.Is(Status::Code::kNotFound) && mode_.locking && LeavesAbsentUnlocked()) UnlockLast();
   CAIRN_RETURN_IF_ERROR(std::move(status));
   *row = {primary_key_.view(), row_.view()};
@@ -48,17 +46,22 @@ Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
 Status RowReader::ReadLocked(ByteView primary_key, StoredRow* row) {
   primary_key_.Assign(primary_key);
   CAIRN_RETURN_IF_ERROR(
-      transaction_->GetRow(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_));
+      transaction_->GetBy(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_));
   *row = {primary_key_.view(), row_.view()};
   return Status::Ok();
 }
 
+// Entries are changed without their own lock, so own changes are always looked at.
+Status RowReader::ReadEntry(ByteView key, txn::View view) {
+  return transaction_->GetBy(&entry_points_, key, view, /*is_newly_locked=*/false, &entry_);
+}
+
 // Finds the entry. One that is absent is locked, as who inserts it locks it first, and looked for again.
 Status RowReader::FindEntry(ByteView key) {
-  Status status = transaction_->Get(Family::kData, key, view(), &entry_);
+  Status status = ReadEntry(key, view());
   if (!status.Is(Status::Code::kNotFound) || !mode_.ranges) return status;
   CAIRN_RETURN_IF_ERROR(LockRow(key));
-  return transaction_->Get(Family::kData, key, view(), &entry_);
+  return ReadEntry(key, view());
 }
 
 Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
@@ -76,7 +79,7 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
     Status found = ByPrimaryKey(primary_key_.view(), row);
     if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
     if (found.ok() && !mode_.locking) return found;
-    Status entry = mode_.locking ? FindEntry(key) : transaction_->Get(Family::kData, key, view(), &entry_);
+    Status entry = mode_.locking ? FindEntry(key) : ReadEntry(key, view());
     // A row that has left the key is not the reader's any more.
     if (entry.Is(Status::Code::kNotFound) && found.ok() && LeavesAbsentUnlocked()) UnlockLast();
     CAIRN_RETURN_IF_ERROR(std::move(entry));
@@ -95,7 +98,7 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
 Status RowReader::EntryIsCurrent(size_t index, ByteView key, ByteView primary_key, bool* current) {
   *current = true;
   if (!transaction_->HasChanged(primary_key)) return Status::Ok();
-  Status status = transaction_->Get(Family::kData, key, txn::View::kNewest, &entry_);
+  Status status = ReadEntry(key, txn::View::kNewest);
   if (status.Is(Status::Code::kNotFound)) {
     *current = false;
     return Status::Ok();
@@ -111,6 +114,7 @@ void RowReader::Reset() {
   row_.Reset();
   entry_.Reset();
   points_.Close();
+  entry_points_.Close();
 }
 
 }  // namespace cairn::scan

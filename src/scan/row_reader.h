@@ -72,6 +72,7 @@ class RowReader {
   void Reset();
 
  private:
+  Status ReadEntry(ByteView key, txn::View view);
   Status FindEntry(ByteView key);
   bool LeavesAbsentUnlocked() const { return transaction_->isolation() == txn::Isolation::kReadCommitted; }
 
@@ -81,7 +82,8 @@ class RowReader {
   ReadMode mode_;
   txn::LockResult lock_;
   ByteBuffer primary_key_;
-  store::PointReader points_;  // of rows
+  store::PointReader points_;
+  store::PointReader entry_points_;
   store::PinnedValue row_;
   store::PinnedValue entry_;
 };

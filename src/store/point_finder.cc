@@ -70,9 +70,9 @@ PointFinder::PointFinder() {
 }
 
 void PointFinder::Close() {
+  if (version_ == nullptr) return;
   for (Place& place : places_) place = Place();
   found_count_ = missed_count_ = 0;
-  if (version_ == nullptr) return;
   db_->CleanupIteratorSuperVersion(version_, /*background_purge=*/false);
   version_ = nullptr;
 }
@@ -88,8 +88,26 @@ void PointFinder::HoldCurrent(rocks::DBImpl* db, rocks::ColumnFamilyData* family
 PointFinder::Answer PointFinder::Get(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key,
                                      const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice, ByteView* view) {
   HoldCurrent(db, static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd());
+  return Find(key, snapshot, /*once=*/false, slice, view);
+}
+
+// By the view that each thread has for itself: threads do not meet at its count of holders.
+PointFinder::Answer PointFinder::GetOnce(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key,
+                                         const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice,
+                                         ByteView* view) {
+  db_ = db;
+  family_ = static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd();
+  version_ = db->GetAndRefSuperVersion(family_);
+  const Answer answer = Find(key, snapshot, /*once=*/true, slice, view);
+  db->ReturnAndCleanupSuperVersion(family_, std::exchange(version_, nullptr));
+  return answer;
+}
+
+PointFinder::Answer PointFinder::Find(ByteView key, const rocks::Snapshot* snapshot, bool once,
+                                      rocks::PinnableSlice* slice, ByteView* view) {
+  rocks::RecordTick(family_->ioptions().stats, rocks::NUMBER_KEYS_READ);
   // After the view: what a flush or a compaction in between drops is not missed then.
-  const uint64_t sequence = snapshot == nullptr ? db->GetLatestSequenceNumber() : snapshot->GetSequenceNumber();
+  const uint64_t sequence = snapshot == nullptr ? db_->GetLatestSequenceNumber() : snapshot->GetSequenceNumber();
   const rocks::LookupKey lookup(ToSlice(key), sequence);
   bool decided = false;
   Answer answer = AskMemtables(lookup, slice, view, &decided);
@@ -98,7 +116,7 @@ PointFinder::Answer PointFinder::Get(rocks::DBImpl* db, rocks::ColumnFamilyHandl
   Candidate candidate;
   while (candidates.Next(&candidate)) {
     if (candidate.file->file_metadata->num_range_deletions != 0) return Answer::kAskStore;
-    if (!candidates.has_more() && !MayMiss()) {
+    if (!once && !candidates.has_more() && !MayMiss()) {
       Place& place = places_[candidate.file->fd.GetNumber() % kPlaceCount];
       if (place.file_number == candidate.file->fd.GetNumber()) {
         if (place.entries == nullptr && !OpenPlace(candidate, &place)) return Answer::kAskStore;

@@ -43,6 +43,10 @@ class PointFinder final {
   // view into a block held until the next Get or Close: `*view`.
   Answer Get(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key, const rocks::Snapshot* snapshot,
              rocks::PinnableSlice* slice, ByteView* view);
+
+  // The same for a key after which none may come: nothing is held but what `slice` pins. Precondition: closed.
+  Answer GetOnce(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key, const rocks::Snapshot* snapshot,
+                 rocks::PinnableSlice* slice, ByteView* view);
   void Close();
 
  private:
@@ -59,6 +63,7 @@ class PointFinder final {
   class Candidates;
   static constexpr size_t kPlaceCount = 8;
 
+  Answer Find(ByteView key, const rocks::Snapshot* snapshot, bool once, rocks::PinnableSlice* slice, ByteView* view);
   void HoldCurrent(rocks::DBImpl* db, rocks::ColumnFamilyData* family);
   Answer AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   Answer AskFile(const Candidate& candidate, const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,

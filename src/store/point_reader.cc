@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The first read is the store's own, the others are the finder's.
+// Reads are the finder's: the first holds nothing.
 #include "store/point_reader.h"
 
 #include "store/point_finder.h"
@@ -13,15 +13,14 @@ PointReader::PointReader() = default;
 PointReader::~PointReader() = default;
 
 Status PointReader::Get(const Store& store, ByteView key, const Snapshot* snapshot, PinnedValue* value) {
-  if (is_first_) {
-    is_first_ = false;
-    return store.Get(Family::kData, key, snapshot, value);
-  }
   PrepareThread();
   if (finder_ == nullptr) finder_ = std::make_unique<PointFinder>();
   rocks::PinnableSlice* const slice = value->Prepare();
-  switch (finder_->Get(static_cast<rocks::DBImpl*>(store.impl_->root), store.Handle(Family::kData), key,
-                       snapshot == nullptr ? nullptr : snapshot->rocks_, slice, &value->view_)) {
+  auto* const db = static_cast<rocks::DBImpl*>(store.impl_->root);
+  rocks::ColumnFamilyHandle* const family = store.Handle(Family::kData);
+  const rocks::Snapshot* const seen = snapshot == nullptr ? nullptr : snapshot->rocks_;
+  switch (std::exchange(is_first_, false) ? finder_->GetOnce(db, family, key, seen, slice, &value->view_)
+                                          : finder_->Get(db, family, key, seen, slice, &value->view_)) {
     case PointFinder::Answer::kFound: return Status::Ok();
     case PointFinder::Answer::kAbsent: return Status::NotFound();
     case PointFinder::Answer::kAskStore: break;

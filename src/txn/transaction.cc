@@ -255,7 +255,7 @@ Status Transaction::Get(store::Family family, ByteView key, View view, store::Pi
   return manager_.store_.Get(family, key, snapshot, value);
 }
 
-Status Transaction::GetRow(store::PointReader* points, ByteView key, View view, bool is_newly_locked,
+Status Transaction::GetBy(store::PointReader* points, ByteView key, View view, bool is_newly_locked,
                            store::PinnedValue* value) {
   const store::Snapshot* snapshot = SnapshotOf(view);
   if (!is_newly_locked && writes_open_ && HasWritten(IndexOf(key))) {

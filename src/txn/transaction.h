@@ -114,9 +114,10 @@ class Transaction final : public LockOwner {
   // Of the data family with own changes.
   Status Get(store::Family family, ByteView key, View view, store::PinnedValue* value);
 
-  // The same of a row's key, by `points`: the value lives as long as that says. `is_newly_locked`: the key's lock was
-  // acquired just now (LockResult::newly_acquired). As rows are changed by who holds their locks, own changes need no look then.
-  Status GetRow(store::PointReader* points, ByteView key, View view, bool is_newly_locked, store::PinnedValue* value);
+  // The same of the data family by `points`: the value lives as long as that says. `is_newly_locked`: it is a row's key,
+  // whose lock was acquired just now (LockResult::newly_acquired). As rows are changed by who holds their locks, own
+  // changes need no look then.
+  Status GetBy(store::PointReader* points, ByteView key, View view, bool is_newly_locked, store::PinnedValue* value);
 
   // The newest version of a key whose lock was acquired just now (LockResult::newly_acquired), if this transaction puts the
   // key only while it holds that lock: what is not committed is not there then, and own changes need no look.
