@@ -15,6 +15,7 @@
 #include <rocksdb/version.h>
 
 #include "random.h"
+#include "store/memtable_rep.h"
 
 namespace cairn::bench::memtable {
 namespace {
@@ -67,7 +68,9 @@ rocks::Options RocksOptions(const InsertOptions& options) {
   rocks.enable_write_thread_adaptive_yield = true;
   // Small buffers leave more files than a process may usually have open.
   rocks.max_open_files = 256;
-  if (options.representation == Representation::kVector) {
+  if (options.representation == Representation::kTree) {
+    rocks.memtable_factory = std::make_shared<store::MemtableTreeFactory>();
+  } else if (options.representation == Representation::kVector) {
     rocks.memtable_factory = std::make_shared<rocks::VectorRepFactory>();
   }
   rocks.statistics = rocks::CreateDBStatistics();

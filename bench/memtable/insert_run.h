@@ -7,7 +7,7 @@
 
 namespace cairn::bench::memtable {
 
-enum class Representation { kSkipList, kVector };
+enum class Representation { kTree, kSkipList, kVector };  // kTree: the engine's own
 
 struct InsertOptions {
   std::string directory;  // made anew; an existing database in it is deleted
@@ -18,7 +18,7 @@ struct InsertOptions {
   uint32_t key_bytes = 16;  // at least 8
   uint32_t value_bytes = 100;
   uint64_t seed = 1;
-  Representation representation = Representation::kSkipList;
+  Representation representation = Representation::kTree;
 };
 
 // What the fill took. Times are of the inserts alone: neither opening, nor flushes that are still

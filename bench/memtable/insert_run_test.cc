@@ -37,10 +37,12 @@ TEST(InsertRun, ALargeBufferIsNotFlushed) {
   EXPECT_EQ(result.flushed_bytes, 0u);
 }
 
-TEST(InsertRun, AVectorHoldsTheSameRows) {
-  InsertOptions options = Small("cairn_memtable_vector");
-  options.representation = Representation::kVector;
-  EXPECT_EQ(RunInserts(options).checked, 1000u);
+TEST(InsertRun, OtherMemtablesHoldTheSameRows) {
+  InsertOptions options = Small("cairn_memtable_other");
+  for (const Representation other : {Representation::kSkipList, Representation::kVector}) {
+    options.representation = other;
+    EXPECT_EQ(RunInserts(options).checked, 1000u);
+  }
 }
 
 TEST(InsertRun, LeavesNothingAndNamesWhatFailed) {

@@ -18,7 +18,7 @@ constexpr const char* kUsage =
     "  --write-buffers N       memtables that may wait for their flush, with the active one (8)\n"
     "  --batch N               keys in one write (8)\n"
     "  --key-bytes N, --value-bytes N   (16, 100)\n"
-    "  --memtable NAME         skip_list or vector (skip_list)\n"
+    "  --memtable NAME         tree (the engine's), skip_list or vector (tree)\n"
     "  --seed N                of the keys (1)\n"
     "  --json FILE             where the JSON object goes (stdout)\n";
 
@@ -43,7 +43,9 @@ Options Parse(const std::vector<std::string>& arguments) {
                  {"--memtable",
                   [&insert](const std::string& o, const std::string& v) {
                     insert.representation = Choose<Representation>(
-                        o, v, {{"skip_list", Representation::kSkipList}, {"vector", Representation::kVector}});
+                        o, v, {{"tree", Representation::kTree},
+                             {"skip_list", Representation::kSkipList},
+                             {"vector", Representation::kVector}});
                   }},
                  {"--seed", StoreNumber(&insert.seed, 0, UINT64_MAX)},
                  {"--json", StoreText(&options.json_path)}},

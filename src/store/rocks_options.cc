@@ -13,8 +13,8 @@
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_buffer_manager.h>
 
-#include "base/ids.h"
 #include "store/counters_merge.h"
+#include "store/memtable_rep.h"
 #include "store/prefix_stream.h"
 #include "store/rocks_status.h"
 #include "store/tickers.h"
@@ -73,11 +73,9 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.max_write_buffer_size_to_maintain = 1;
   // Filters know the beginnings of keys too: a range within one of them passes by files that have none.
   family.prefix_extractor.reset(rocks::NewCappedPrefixTransform(kFilteredPrefixBytes));
+  family.memtable_factory = std::make_shared<MemtableTreeFactory>();
   family.memtable_prefix_bloom_size_ratio = 0.05;
   family.memtable_whole_key_filtering = true;
-  // Each index remembers where it was written last: entries that come in order are not searched for. A
-  // tenth of the instructions of a load where one index of three has no order.
-  family.memtable_insert_with_hint_prefix_extractor.reset(rocks::NewFixedPrefixTransform(sizeof(IndexId)));
   family.level_compaction_dynamic_level_bytes = true;
   family.level0_file_num_compaction_trigger = 4;
   // The level below holds what level 0 hands down at once, four memtables compressed to half their size. With

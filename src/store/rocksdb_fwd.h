@@ -3,6 +3,7 @@
 #pragma once
 
 namespace cairn_rocksdb {
+class Allocator;
 class ColumnFamilyHandle;
 class Env;
 class Iterator;

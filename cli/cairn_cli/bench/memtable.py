@@ -38,7 +38,7 @@ class MemtableWorkload:
                             help="write buffer sizes in MiB (default: %(default)s)")
         parser.add_argument("--key-bytes", type=int, default=16, help="(default: %(default)s)")
         parser.add_argument("--value-bytes", type=int, default=100, help="(default: %(default)s)")
-        parser.add_argument("--memtable", choices=("skip_list", "vector"), default="skip_list",
+        parser.add_argument("--memtable", choices=("tree", "skip_list", "vector"), default="tree",
                             help="how a write buffer keeps its keys (default: %(default)s)")
 
     def steps(self, options: argparse.Namespace) -> list[Step]:

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// RocksDB's memtables on the tree of memtable_tree.h.
+#pragma once
+
+#include <memory>
+
+#include <rocksdb/memtablerep.h>
+
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// Makes memtables that are read and written by many threads at once, and that find entries twice. The tree knows
+// one order, the one of bytes: a family with another comparator, or with timestamps, gets RocksDB's skip list.
+//
+// Threads: as RocksDB's own factories; one may serve many families.
+class MemtableTreeFactory final : public rocks::MemTableRepFactory {
+ public:
+  using rocks::MemTableRepFactory::CreateMemTableRep;
+  rocks::MemTableRep* CreateMemTableRep(const rocks::MemTableRep::KeyComparator& comparator,
+                                        rocks::Allocator* allocator, const rocks::SliceTransform* prefix,
+                                        rocks::Logger* log) override;
+
+  const char* Name() const override { return "CairnMemtableTree"; }
+  bool IsInsertConcurrentlySupported() const override { return true; }
+  bool CanHandleDuplicatedKey() const override { return true; }
+};
+
+}  // namespace cairn::store
