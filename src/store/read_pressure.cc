@@ -37,6 +37,21 @@ bool ReadPressurePolicy::Spend(uint64_t bytes) {
   return true;
 }
 
+uint64_t ReadPressurePolicy::FlushPriceNs(const ReadPressureSample& sample) {
+  const uint64_t compacted = sample.memtable_bytes / kOverwrittenShare + sample.base_bytes / sample.level0_files_max;
+  const uint64_t ns =
+      kNsPerFlushedByte * (sample.memtable_bytes / kOverwrittenShare) + kNsPerCompactedByte * compacted;
+  const uint64_t full_bytes = std::max<uint64_t>(sample.memtable_bytes_max, 1);
+  const double missing = 1 - static_cast<double>(std::min(sample.memtable_bytes, full_bytes)) / static_cast<double>(full_bytes);
+  return kNsPerRewrite + static_cast<uint64_t>(missing * static_cast<double>(ns));
+}
+
+uint64_t ReadPressurePolicy::CompactionPriceNs(const ReadPressureSample& sample) {
+  const uint64_t missing_files = sample.level0_files_max - std::min(sample.level0_files, sample.level0_files_max);
+  const uint64_t compacted = sample.base_bytes + sample.level0_bytes / kOverwrittenShare;
+  return kNsPerRewrite + kNsPerCompactedByte * compacted / sample.level0_files_max * missing_files;
+}
+
 Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
   Earn(sample);
   if (sample.memtable_id != memtable_id_) {
@@ -50,18 +65,18 @@ Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
   // Where compactions run already, another file is no relief and another compaction would only meet them.
   if (sample.level0_files >= sample.level0_files_max) return Relief::kNone;
 
-  const uint64_t lost_in_memtable = (sample.walked.in_memtable - counted_from_.in_memtable) * kNsPerMemtableEntry;
-  const uint64_t compacted_for_flush = sample.memtable_bytes + sample.base_bytes / sample.level0_files_max;
+  const uint64_t lost_in_memtable =
+      (sample.walked.in_memtable - counted_from_.in_memtable) * (kNsPerMemtableEntry - kNsPerLevel0Entry);
   // While full memtables wait, another would bring the writers nearer to a stop.
   if (sample.memtable_bytes >= sample.memtable_bytes_min && sample.memtables_waiting == 0 &&
-      lost_in_memtable >= kNsPerFlushedByte * sample.memtable_bytes + kNsPerCompactedByte * compacted_for_flush &&
-      Spend(compacted_for_flush)) {
+      lost_in_memtable >= FlushPriceNs(sample) &&
+      Spend(sample.memtable_bytes + sample.base_bytes / sample.level0_files_max)) {
     counted_from_.in_memtable = sample.walked.in_memtable;
     return Relief::kFlush;
   }
   const uint64_t lost_in_level0 = (sample.walked.in_level0 - counted_from_.in_level0) * kNsPerLevel0Entry;
   const uint64_t compacted = sample.level0_bytes + sample.base_bytes;
-  if (sample.level0_files != 0 && lost_in_level0 >= kNsPerCompactedByte * compacted && Spend(compacted)) {
+  if (sample.level0_files != 0 && lost_in_level0 >= CompactionPriceNs(sample) && Spend(compacted)) {
     counted_from_.in_level0 = sample.walked.in_level0;
     return Relief::kCompactLevel0;
   }

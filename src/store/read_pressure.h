@@ -13,9 +13,12 @@ namespace cairn::store {
 
 // What walks have stepped over, since the store was opened: entries in the active memtable (a cache
 // miss each) and in files of level 0 (which all seeks and comparisons pass through), hidden versions
-// and deletions too. A seek counts as kEntriesPerSeek entries for each file of level 0.
+// and deletions too. A seek counts as kEntriesPerSeek entries for each file of level 0. Of the entries that
+// one walk meets in the memtable the first kFreeInMemtable do not count: in a file of their own they
+// would cost a seek more instead, so short walks gain nothing by a flush.
 struct WalkedEntries {
   static constexpr uint64_t kEntriesPerSeek = 4;
+  static constexpr uint64_t kFreeInMemtable = 16;
 
   uint64_t in_memtable = 0;
   uint64_t in_level0 = 0;
@@ -46,6 +49,7 @@ struct ReadPressureSample {
   uint64_t memtable_id = 0;  // another for each memtable
   uint64_t memtable_bytes = 0;
   uint64_t memtable_bytes_min = 0;  // less is not worth a file
+  uint64_t memtable_bytes_max = 0;  // so large, it is flushed without us
   uint64_t memtables_waiting = 0;   // full ones that are not flushed yet
 
   uint64_t oldest_level0_id = 0;  // another once level 0 was compacted; 0 when it is empty
@@ -61,9 +65,17 @@ enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
 // once. It is rewritten as soon as the reads since have lost what that costs, so that whatever is
 // read later, no more than twice the time is spent that one who knows the future would spend.
 //
-//   reads lose   300 ns for each entry walked in the memtable, 150 ns in level 0
-//   a flush      5 ns a byte of the memtable, and its share of the next compaction of level 0
-//   compaction   10 ns for each byte of level 0 and of the level below it
+// A memtable is flushed sooner or later and level 0 compacted, whoever reads: what counts is only what doing
+// it early adds. A memtable that is full to f fills a place in level 0 that could have held one that is full, so 1 - f
+// of such a place's share of the next compaction is paid for nothing; likewise, of the level below, when
+// level 0 is compacted with fewer files than it may have. And some entries would have been overwritten
+// before they were written further; that an eighth would is a guess, on the side of patience.
+//
+//   reads lose   300 ns for each entry walked in the memtable, 150 ns in level 0: a flush saves the difference
+//   a flush      10 ms, and 1 - f times  what its place's share of the level below level 0 and an eighth of the
+//                memtable cost to compact, the latter also to flush
+//   compaction   10 ms, and the share of its files that level 0 lacks  times  10 ns for each byte of the
+//                level below it and an eighth of its own
 //
 // Beside time, rewriting wears flash and takes bandwidth from writers. So all that is rewritten for reads
 // stays below  64 MiB + what users have written + 1 MiB for each second, where no more than 2 GiB of it
@@ -77,12 +89,18 @@ class ReadPressurePolicy {
   static constexpr uint64_t kNsPerLevel0Entry = 150;
   static constexpr uint64_t kNsPerFlushedByte = 5;
   static constexpr uint64_t kNsPerCompactedByte = 10;
+  static constexpr uint64_t kNsPerRewrite = 10'000'000;
+  static constexpr uint64_t kOverwrittenShare = 8;  // one in so many bytes
   static constexpr uint64_t kCreditBytesAtStart = uint64_t{64} << 20;
   static constexpr uint64_t kCreditBytesMax = uint64_t{2} << 30;
   static constexpr uint64_t kCreditBytesPerSecond = uint64_t{1} << 20;
 
   // What is to be done now. Taken as done: the next answer counts from here.
   Relief Decide(const ReadPressureSample& sample);
+
+  // What it costs to do each now rather than when it is due.
+  static uint64_t FlushPriceNs(const ReadPressureSample& sample);
+  static uint64_t CompactionPriceNs(const ReadPressureSample& sample);
 
   // Bytes that may still be rewritten.
   uint64_t credit_bytes() const { return credit_bytes_; }

@@ -19,6 +19,7 @@ class ReadPressurePolicyTest : public ::testing::Test {
     sample.memtable_id = 1;
     sample.memtable_bytes = 4 * kMiB;
     sample.memtable_bytes_min = kMiB;
+    sample.memtable_bytes_max = 16 * kMiB;
     sample.level0_files_max = 4;
   }
   Relief Decide() { return policy.Decide(sample); }
@@ -28,12 +29,14 @@ class ReadPressurePolicyTest : public ::testing::Test {
     sample.level0_bytes = 4 * kMiB;
     sample.base_bytes = 8 * kMiB;
   }
-  // The price of a flush of 4 MiB above nothing, in entries.
-  static constexpr uint64_t kEntriesForFlush =
-      (ReadPressurePolicy::kNsPerFlushedByte + ReadPressurePolicy::kNsPerCompactedByte) * 4 * kMiB /
-          ReadPressurePolicy::kNsPerMemtableEntry + 1;
-  static constexpr uint64_t kEntriesForCompaction =
-      ReadPressurePolicy::kNsPerCompactedByte * 12 * kMiB / ReadPressurePolicy::kNsPerLevel0Entry + 1;
+  // The prices of a flush of 4 MiB above nothing, and of a compaction of one or two files, in entries.
+  uint64_t EntriesForFlush() const {
+    return ReadPressurePolicy::FlushPriceNs(sample) /
+               (ReadPressurePolicy::kNsPerMemtableEntry - ReadPressurePolicy::kNsPerLevel0Entry) + 1;
+  }
+  uint64_t EntriesForCompaction() const {
+    return ReadPressurePolicy::CompactionPriceNs(sample) / ReadPressurePolicy::kNsPerLevel0Entry + 1;
+  }
 
   ReadPressurePolicy policy;
   ReadPressureSample sample;
@@ -41,33 +44,49 @@ class ReadPressurePolicyTest : public ::testing::Test {
 
 TEST_F(ReadPressurePolicyTest, FlushesOnceReadsHaveLostWhatItCosts) {
   EXPECT_EQ(Decide(), Relief::kNone);
-  sample.walked.in_memtable = kEntriesForFlush - 1;
+  sample.walked.in_memtable = EntriesForFlush() - 1;
   EXPECT_EQ(Decide(), Relief::kNone);
-  sample.walked.in_memtable = kEntriesForFlush;
+  sample.walked.in_memtable = EntriesForFlush();
   EXPECT_EQ(Decide(), Relief::kFlush);
   EXPECT_EQ(Decide(), Relief::kNone) << "what was read has paid once";
 }
 
 TEST_F(ReadPressurePolicyTest, EachMemtableIsPaidForByItsOwnReaders) {
-  sample.walked.in_memtable = kEntriesForFlush - 1;
+  sample.walked.in_memtable = EntriesForFlush() - 1;
   EXPECT_EQ(Decide(), Relief::kNone);
   sample.memtable_id = 2;
-  sample.walked.in_memtable = kEntriesForFlush;
+  sample.walked.in_memtable = EntriesForFlush();
   EXPECT_EQ(Decide(), Relief::kNone);
-  sample.walked.in_memtable = 2 * kEntriesForFlush;
+  sample.walked.in_memtable = 2 * EntriesForFlush();
   EXPECT_EQ(Decide(), Relief::kFlush);
+}
+
+TEST_F(ReadPressurePolicyTest, WhatIsNearlyDueCostsNextToNothing) {
+  PutFileInLevel0();
+  uint64_t flush = UINT64_MAX, compaction = UINT64_MAX;
+  for (uint64_t quarter = 1; quarter <= 4; ++quarter) {
+    sample.memtable_bytes = sample.memtable_bytes_max / 4 * quarter;
+    sample.base_bytes = 100 * kMiB;
+    sample.level0_files = quarter;
+    EXPECT_LT(ReadPressurePolicy::FlushPriceNs(sample), flush);
+    EXPECT_LT(ReadPressurePolicy::CompactionPriceNs(sample), compaction);
+    flush = ReadPressurePolicy::FlushPriceNs(sample);
+    compaction = ReadPressurePolicy::CompactionPriceNs(sample);
+  }
+  EXPECT_EQ(flush, ReadPressurePolicy::kNsPerRewrite);
+  EXPECT_EQ(compaction, ReadPressurePolicy::kNsPerRewrite);
 }
 
 TEST_F(ReadPressurePolicyTest, ASmallMemtableStays) {
   sample.memtable_bytes = sample.memtable_bytes_min - 1;
-  sample.walked.in_memtable = 1000 * kEntriesForFlush;
+  sample.walked.in_memtable = 1000 * EntriesForFlush();
   EXPECT_EQ(Decide(), Relief::kNone);
 }
 
 TEST_F(ReadPressurePolicyTest, WhileMemtablesWaitNoneIsAdded) {
   EXPECT_EQ(Decide(), Relief::kNone);
   sample.memtables_waiting = 1;
-  sample.walked.in_memtable = kEntriesForFlush;
+  sample.walked.in_memtable = EntriesForFlush();
   EXPECT_EQ(Decide(), Relief::kNone);
   sample.memtables_waiting = 0;
   EXPECT_EQ(Decide(), Relief::kFlush);
@@ -76,11 +95,12 @@ TEST_F(ReadPressurePolicyTest, WhileMemtablesWaitNoneIsAdded) {
 TEST_F(ReadPressurePolicyTest, CompactsLevel0OnceReadsHaveLostWhatItCosts) {
   PutFileInLevel0();
   EXPECT_EQ(Decide(), Relief::kNone);
-  sample.walked.in_level0 = kEntriesForCompaction - 1;
+  sample.walked.in_level0 = EntriesForCompaction() - 1;
   EXPECT_EQ(Decide(), Relief::kNone);
   // Another file on top: the older one's readers still count.
   ++sample.level0_files;
-  sample.walked.in_level0 = kEntriesForCompaction;
+  sample.level0_bytes += 4 * kMiB;
+  sample.walked.in_level0 = EntriesForCompaction();
   EXPECT_EQ(Decide(), Relief::kCompactLevel0);
   EXPECT_EQ(Decide(), Relief::kNone);
 }
@@ -89,7 +109,7 @@ TEST_F(ReadPressurePolicyTest, LeavesACompactionThatIsDueAlone) {
   PutFileInLevel0();
   EXPECT_EQ(Decide(), Relief::kNone);
   sample.level0_files = 4;
-  sample.walked = {.in_memtable = 1000 * kEntriesForFlush, .in_level0 = 1000 * kEntriesForCompaction};
+  sample.walked = {.in_memtable = 1000 * EntriesForFlush(), .in_level0 = 1000 * EntriesForCompaction()};
   EXPECT_EQ(Decide(), Relief::kNone);
 }
 
@@ -206,6 +226,22 @@ TEST_F(ReliefTest, NothingIsCompactedAfterStopping) {
   }
   EXPECT_EQ(Number("read_driven_compactions"), 0u);
   EXPECT_EQ(Level0Files(), 1);
+}
+
+// Short walks would lose as much by another file.
+TEST_F(ReliefTest, ShortWalksLeaveTheMemtable) {
+  ASSERT_NO_FATAL_FAILURE(Write(0));
+  Cursor cursor;
+  for (int walk = 0; walk < 100'000; ++walk) {
+    const std::string lower = Key(walk % (kRows - 10)), upper = Key(walk % (kRows - 10) + 10);
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor).ok());
+    int rows = 0;
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) ++rows;
+    ASSERT_EQ(rows, 10);
+    if (walk % 100 != 0) continue;
+    ASSERT_TRUE(store->RelieveReads(1).ok());
+  }
+  EXPECT_EQ(Number("read_driven_flushes"), 0u);
 }
 
 // Reads that are few beside the writes are no reason to flush.

@@ -39,6 +39,7 @@ class Store::Impl::Layout {
     sample->memtable_bytes = version_->mem->GetDataSize();
     sample->memtable_bytes_min =
         std::max<uint64_t>(version_->mutable_cf_options.write_buffer_size / kMemtableShareMin, kMemtableBytesMin);
+    sample->memtable_bytes_max = version_->mutable_cf_options.write_buffer_size;
     sample->memtables_waiting = static_cast<uint64_t>(version_->imm->NumNotFlushed());
     sample->level0_files_max = std::max(version_->mutable_cf_options.level0_file_num_compaction_trigger, 1);
     for (const rocks::FileMetaData* file : files(0)) {

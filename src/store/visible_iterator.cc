@@ -98,7 +98,17 @@ void VisibleIterator::CountLevel0() {
   level0_sequence_min_ = std::max<uint64_t>(level0_sequence_min_, 1);
 }
 
+// Forgets the first entries that the walk since the last seek met in the memtable.
+void VisibleIterator::EndCountedWalk() {
+  const uint64_t free = std::min(walked_.in_memtable - ended_in_memtable_, WalkedEntries::kFreeInMemtable);
+  walked_.in_memtable -= free;
+  walked_.in_level0 -= free;
+  ended_in_memtable_ = walked_.in_memtable;
+}
+
 void VisibleIterator::Report() {
+  EndCountedWalk();
+  ended_in_memtable_ = 0;
   walked_.in_level0 -= walked_.in_memtable;
   account_->Add(walked_);
   walked_ = WalkedEntries();

@@ -74,7 +74,11 @@ class VisibleIterator final {
   const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
   void LoadPosition();
   void CountLevel0();
-  void CountSeek() { walked_.in_level0 += entries_per_seek_; }
+  void CountSeek() {
+    EndCountedWalk();
+    walked_.in_level0 += entries_per_seek_;
+  }
+  void EndCountedWalk();
   void Count(const Version& version) {
     walked_.in_memtable += version.sequence >= memtable_sequence_min_;
     walked_.in_level0 += version.sequence >= level0_sequence_min_;
@@ -103,6 +107,7 @@ class VisibleIterator final {
   uint64_t entries_per_seek_ = 0;
   WalkAccount* const account_;
   WalkedEntries walked_;  // not yet reported; in_level0 counts memtables too
+  uint64_t ended_in_memtable_ = 0;  // of walked_.in_memtable, what is from walks that have ended
   uint64_t hidden_in_memtable_ = 0;  // during one move
   uint64_t hidden_in_memtable_max_ = 0;
 
