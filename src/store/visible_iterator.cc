@@ -33,14 +33,17 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 
 // Whether another opening would see the same entries with nothing but other bounds. RocksDB's
 // iterators look at the bounds anew with each seek.
-bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) const {
+bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) {
   if (stream_ == nullptr || is_prefix_stream_ || !holds_all_ || !refusal_.empty() || !stream_->status().ok()) return false;
   const uint64_t wanted = read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
          read.fill_cache == read_.fill_cache &&
-         (sole_.file == nullptr || FindSoleFile(*version_, Bound(read.iterate_lower_bound),
-                                                Bound(read.iterate_upper_bound)).file == sole_.file);
+         (!files_.has_value() || FilesServe(Bound(read.iterate_lower_bound), Bound(read.iterate_upper_bound)));
+}
+
+bool VisibleIterator::FilesServe(ByteView lower, ByteView upper) {
+  return files_->run().Contains(FindFileRun(*version_, lower, upper)) && memtable_.IsEmpty(lower, upper);
 }
 
 void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read) {
@@ -71,11 +74,14 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   CountLevel0();
   arena_.emplace();
   is_prefix_stream_ = false;
-  sole_ = FindSoleFile(*version_, lower_, upper_);
-  if (sole_.file != nullptr) {
-    read_.total_order_seek = true;
-    stream_ = NewSoleFileStream(db, data, version_, read_, sole_, snapshot_sequence_, &*arena_);
-    return;
+  if (const FileRun run = FindFileRun(*version_, lower_, upper_); run.count != 0) {
+    memtable_.Open(*version_, read_);
+    if (memtable_.IsEmpty(lower_, upper_)) {
+      read_.total_order_seek = true;
+      stream_ = &files_.emplace(db, data, version_, read_, run, snapshot_sequence_);
+      return;
+    }
+    memtable_.Close();
   }
   stream_ = NewPrefixStream(db, data, version_, &read_, snapshot_sequence_, &*arena_);
   is_prefix_stream_ = stream_ != nullptr;
@@ -117,7 +123,12 @@ void VisibleIterator::Report() {
 void VisibleIterator::Close() {
   if (stream_ == nullptr) return;
   Report();
-  std::destroy_at(stream_);
+  memtable_.Close();
+  if (files_.has_value()) {
+    files_.reset();
+  } else {
+    std::destroy_at(stream_);
+  }
   stream_ = nullptr;
   arena_.reset();
   valid_ = false;
@@ -204,7 +215,7 @@ void VisibleIterator::FindForward(bool hides_skipped) {
     if (version.sequence <= snapshot_sequence_ && !is_skipped) {
       if (__builtin_expect(version.type == rocks::kTypeValue, true)) {
         key_ = version.key;
-        value_ = ToView(stream_->value());
+        value_ = ToView(StreamValue());
         sequence_ = version.sequence;
         valid_ = true;
         return;
@@ -275,21 +286,21 @@ void VisibleIterator::Prev() {
 
 // Moves the stream, which stands on a version of `key`, before all of them.
 void VisibleIterator::StepOverKeyBackward(ByteView key) {
-  for (unsigned steps = 0; stream_->Valid() && Parse(stream_->key()).key == key; ++steps) {
+  for (unsigned steps = 0; StreamIsValid() && Parse(StreamKey()).key == key; ++steps) {
     if (steps == kStepsBeforeSeek) return stream_->SeekForPrev(Target(key, rocks::kMaxSequenceNumber, kFirstType));
-    stream_->Prev();
+    Retreat();
   }
 }
 
 // Precondition: the stream stands on the oldest version of a key, or before everything.
 void VisibleIterator::FindBackward() {
   valid_ = false;
-  while (stream_->Valid()) {
-    const Version oldest = Parse(stream_->key());
+  while (StreamIsValid()) {
+    const Version oldest = Parse(StreamKey());
     if (oldest.key < lower_) return;
     newest_key_.Assign(oldest.key);
     const bool found = FindNewestBackward();
-    if (!refusal_.empty() || (!stream_->Valid() && !stream_->status().ok())) return;
+    if (!refusal_.empty() || (!StreamIsValid() && !stream_->status().ok())) return;
     if (found) {
       key_ = newest_key_.view();
       value_ = newest_value_.view();
@@ -303,14 +314,14 @@ void VisibleIterator::FindBackward() {
 // snapshot sees is a value, which then is in newest_value_.
 bool VisibleIterator::FindNewestBackward() {
   bool found = false;
-  for (unsigned steps = 0; stream_->Valid(); ++steps) {
+  for (unsigned steps = 0; StreamIsValid(); ++steps) {
     if (steps == kStepsBeforeSeek) stream_->Seek(Target(newest_key_.view(), snapshot_sequence_, kFirstType));
-    const bool landed = stream_->Valid();
-    const Version version = landed ? Parse(stream_->key()) : Version();
+    const bool landed = StreamIsValid();
+    const Version version = landed ? Parse(StreamKey()) : Version();
     if (landed && version.key == newest_key_.view() && version.sequence <= snapshot_sequence_) {
       found = version.type == rocks::kTypeValue;
       if (found) {
-        newest_value_.Assign(ToView(stream_->value()));
+        newest_value_.Assign(ToView(StreamValue()));
       } else if (!IsDeletion(version.type)) {
         Refuse(version);
         return false;
@@ -324,7 +335,7 @@ bool VisibleIterator::FindNewestBackward() {
     }
     if (version.key != newest_key_.view()) return found;
     Count(version);
-    stream_->Prev();
+    Retreat();
   }
   return found;
 }

@@ -13,9 +13,9 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "store/file_run.h"
 #include "store/read_pressure.h"
 #include "store/rocksdb_fwd.h"
-#include "store/sole_file.h"
 
 namespace cairn::store {
 
@@ -69,7 +69,8 @@ class VisibleIterator final {
   };
   static Version Parse(const rocks::Slice& internal_key);
 
-  bool Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) const;
+  bool Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read);
+  bool FilesServe(ByteView lower, ByteView upper);
 
   const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
   void LoadPosition();
@@ -84,7 +85,14 @@ class VisibleIterator final {
     walked_.in_level0 += version.sequence >= level0_sequence_min_;
   }
   void Report();
-  void Advance() { has_entry_ = stream_->NextAndGetResult(&entry_); }
+  // The stream of files is asked without a virtual call.
+  void Advance() {
+    has_entry_ = files_.has_value() ? files_->NextAndGetResult(&entry_) : stream_->NextAndGetResult(&entry_);
+  }
+  bool StreamIsValid() const { return files_.has_value() ? files_->Valid() : stream_->Valid(); }
+  rocks::Slice StreamKey() const { return files_.has_value() ? files_->key() : stream_->key(); }
+  rocks::Slice StreamValue() const { return files_.has_value() ? files_->value() : stream_->value(); }
+  void Retreat() { files_.has_value() ? files_->Prev() : stream_->Prev(); }
   void FindForward(bool hides_skipped);
   void FindBackward();
   void SkipHiddenForward(const Version& version, bool is_skipped, unsigned* hidden);
@@ -100,7 +108,8 @@ class VisibleIterator final {
   bool is_prefix_stream_ = false;
   bool holds_all_ = false;  // of what was committed when it was opened
   rocks::SuperVersion* version_ = nullptr;  // held by the stream
-  SoleFile sole_;                           // that the stream reads; else it merges all there is
+  std::optional<FileRunStream> files_;      // is the stream, which then merges nothing
+  MemtableProbe memtable_;                  // of version_, while files_ is the stream
   uint64_t snapshot_sequence_ = 0;
   uint64_t memtable_sequence_min_ = 0;
   uint64_t level0_sequence_min_ = 0;  // from here on, in level 0 or in a memtable

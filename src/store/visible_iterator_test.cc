@@ -6,6 +6,7 @@
 #include <random>
 
 #include "store/prefix_stream.h"
+#include "store/sorted_load.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -38,6 +39,11 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
     constexpr std::string_view kFilters[] = {"", "prefix_extractor=rocksdb.CappedPrefix.5", "prefix_extractor=nullptr",
                                              "prefix_extractor=rocksdb.FixedPrefix.14"};
     options.expert_family_options = kFilters[Below(std::size(kFilters))];
+    // Several blocks a file and several files a level, which are then walked one after the other.
+    if (Below(3) != 0) {
+      options.expert_family_options += std::string(options.expert_family_options.empty() ? "" : ";") +
+                                       "target_file_size_base=2000;block_based_table_factory={block_size=150}";
+    }
     Reopen();
   }
 
@@ -50,7 +56,7 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
       single ? batch.SingleDelete(Family::kData, key) : batch.Delete(Family::kData, key);
       now_.erase(key);
     } else {
-      now_[key] = "v" + std::to_string(++written_) + std::string(Below(40), '.');
+      now_[key] = "v" + std::to_string(++written_) + std::string(Below(Below(8) == 0 ? 20'000 : 40), '.');
       batch.Put(Family::kData, key, now_[key]);
     }
     ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
@@ -77,11 +83,27 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
     now_.erase(now_.lower_bound(begin), now_.lower_bound(end));
   }
 
+  // Files with rows of new keys, which become part of every snapshot.
+  void Ingest() {
+    cursor_.Close();
+    moments_.clear();
+    SortedLoad load(*store, Family::kData);
+    for (const char letter : std::string_view("bhny")) {
+      for (unsigned row = 0, rows = Below(20); row < rows; ++row) {
+        const std::string key = std::string("k") + letter + "i" + std::to_string(100'000 + ++written_);
+        now_[key] = "i" + std::to_string(written_);
+        ASSERT_TRUE(load.Add(key, now_[key]).ok());
+      }
+    }
+    ASSERT_TRUE(load.Ingest().ok());
+  }
+
   void TakeMoment() { moments_.push_back({store->TakeSnapshot(), now_}); }
 
   void Step() {
     switch (Below(60)) {
       case 6: if (Below(4) == 0) ChangeFilters(); break;
+      case 7: if (Below(4) == 0) Ingest(); break;
       case 0: ASSERT_TRUE(store->FlushMemtables().ok()); break;
       case 1: ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); break;
       case 2: ChangeOneKeyOften(); break;
@@ -204,8 +226,87 @@ TEST_F(VisibleIteratorStoreTest, RangesOfOneFileAndOfSeveral) {
       SCOPED_TRACE("[" + std::to_string(begin) + ", " + std::to_string(end) + ") round " + std::to_string(round));
       ASSERT_NO_FATAL_FAILURE(expect(begin, end));
     }
-    // With an entry in the memtable, which every range has to be merged with.
+    // With an entry in the memtable, which the ranges around it have to be merged with.
     ASSERT_TRUE(Put(key(35), "0", Durability::kOs).ok());
+  }
+}
+
+// A level's files are walked one after the other, beside a memtable that has nothing there at first.
+TEST_F(VisibleIteratorStoreTest, RangesOverFilesOfALevel) {
+  options.paranoid = false;
+  options.expert_family_options = "target_file_size_base=4000;block_based_table_factory={block_size=500}";
+  Open();
+  const auto key = [](int i) { return "k" + std::to_string(1000 + i); };
+  Model model;
+  const auto put = [&](int i, const std::string& value) {
+    ASSERT_TRUE(Put(key(i), value, Durability::kOs).ok());
+    model[key(i)] = value;
+  };
+  for (int i = 0; i < 1000; ++i) ASSERT_NO_FATAL_FAILURE(put(i, std::string(i % 300, static_cast<char>('a' + i % 26))));
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ASSERT_GT(std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level6")), 5);
+  ASSERT_TRUE(Put("l", "beside", Durability::kOs).ok());
+  Cursor cursor;
+  const auto expect = [&](int begin, int end) {
+    const std::string lower = key(begin), upper = key(end);
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor).ok());
+    auto at = model.lower_bound(lower);
+    const auto check = [&] {
+      ASSERT_TRUE(cursor.Valid());
+      ASSERT_EQ(cursor.key(), at->first);
+      ASSERT_EQ(cursor.value(), at->second);
+    };
+    cursor.SeekToFirst();
+    for (; at != model.lower_bound(upper); ++at, cursor.Next()) {
+      ASSERT_NO_FATAL_FAILURE(check());
+      if (at->first.back() != '7' || at->first == lower) continue;
+      // There and back, in the middle of a block and at its borders.
+      cursor.Prev(), --at;
+      ASSERT_NO_FATAL_FAILURE(check());
+      cursor.Next(), ++at;
+      ASSERT_NO_FATAL_FAILURE(check());
+    }
+    ASSERT_FALSE(cursor.Valid());
+    for (cursor.SeekToLast(); cursor.Valid(); cursor.Prev()) {
+      --at;
+      ASSERT_NO_FATAL_FAILURE(check());
+    }
+    ASSERT_EQ(at, model.lower_bound(lower));
+    ASSERT_TRUE(cursor.status().ok());
+  };
+  for (const int changed : {-1, 500, 10, 990}) {
+    if (changed >= 0) {
+      ASSERT_NO_FATAL_FAILURE(put(changed, "new"));
+    }
+    for (const auto& [begin, end] : {std::pair(0, 1000), {100, 900}, {400, 450}, {402, 410}, {450, 550}, {0, 1}, {300, 400}}) {
+      SCOPED_TRACE("[" + std::to_string(begin) + ", " + std::to_string(end) + "), changed " + std::to_string(changed));
+      ASSERT_NO_FATAL_FAILURE(expect(begin, end));
+    }
+  }
+}
+
+// What comes into the memtable while files are walked is not seen, by whoever has opened before.
+TEST_F(VisibleIteratorStoreTest, WritesBesideAWalkOverFiles) {
+  Open();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(Put("k" + std::to_string(100 + i), "old", Durability::kOs).ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  const Snapshot snapshot = store->TakeSnapshot();
+  for (const bool with_snapshot : {true, false}) {
+    Cursor cursor;
+    const CursorOptions walk{.snapshot = with_snapshot ? &snapshot : nullptr, .lower_bound = "k", .upper_bound = "l"};
+    ASSERT_TRUE(store->OpenCursor(Family::kData, walk, &cursor).ok());
+    cursor.SeekToFirst();
+    for (int i = 0; i < 100; i += 2) ASSERT_TRUE(Put("k" + std::to_string(100 + i), "new", Durability::kOs).ok());
+    for (int i = 0; i < 100; ++i, cursor.Next()) {
+      ASSERT_TRUE(cursor.Valid());
+      EXPECT_EQ(cursor.value(), !with_snapshot && i % 2 == 0 ? "new" : "old") << i;
+    }
+    ASSERT_FALSE(cursor.Valid());
+    // Opened again: as before with the snapshot, else with what was written.
+    ASSERT_TRUE(store->OpenCursor(Family::kData, walk, &cursor).ok());
+    cursor.SeekToFirst();
+    EXPECT_EQ(cursor.value(), with_snapshot ? "old" : "new");
   }
 }
 

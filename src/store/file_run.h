@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A range whose entries lie one file after the other is read from those files, without a merge.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "db/db_impl/db_impl.h"
+#include "memory/arena.h"
+#include <rocksdb/options.h>
+#include "table/internal_iterator.h"
+
+#include "base/bytes.h"
+#include "store/block_steps.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// Files of a version that lie side by side in one level; or none.
+struct FileRun {
+  int level = 0;
+  const rocks::FdWithKeyRange* files = nullptr;
+  size_t count = 0;
+
+  bool Contains(const FileRun& other) const {
+    return other.count != 0 && other.files >= files && other.files + other.count <= files + count;
+  }
+};
+
+// The files that have all entries of `version` between the bounds (empty: none), the active memtable left out. None where
+// older memtables have entries, where files of more than one level or overlapping files meet the bounds, or no
+// file does. Settled data of a table is mostly so; merging one source with nothing is a fifth of a scan.
+FileRun FindFileRun(const rocks::SuperVersion& version, ByteView lower, ByteView upper);
+
+// Whether the active memtable has nothing between bounds that can be visible at a sequence number that was committed
+// before it is asked: then what comes later is not visible either.
+//
+// Lifetime: the version must outlive it. Thread rule: one thread at a time.
+class MemtableProbe final {
+ public:
+  // `read` must outlive it.
+  void Open(const rocks::SuperVersion& version, const rocks::ReadOptions& read);
+  void Close();
+  bool IsEmpty(ByteView lower, ByteView upper);
+
+ private:
+  const rocks::SuperVersion* version_ = nullptr;
+  const rocks::ReadOptions* read_ = nullptr;
+  std::optional<rocks::Arena> arena_;
+  rocks::InternalIterator* entries_ = nullptr;  // lives in it; made when it is needed
+  ByteBuffer target_;
+};
+
+// The stream of a run, for any bounds whose run is contained in it. Deletions of ranges apply: each file's
+// reach no further than the file.
+//
+// Lifetime: holds `version`, which the caller has referenced, until it dies; `read` must outlive it.
+// Thread rule: one thread at a time.
+class FileRunStream final : public rocks::InternalIterator {
+ public:
+  FileRunStream(rocks::DBImpl* db, rocks::ColumnFamilyData* family, rocks::SuperVersion* version,
+                const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence);
+  ~FileRunStream() override;
+
+  const FileRun& run() const { return run_; }
+
+  void Seek(const rocks::Slice& target) override;
+  void SeekForPrev(const rocks::Slice& target) override;
+  void SeekToFirst() override;
+  void SeekToLast() override;
+  void Next() override { NextAndGetResult(&ignored_); }
+  void Prev() override {
+    if (steps_.is_inside()) steps_.LeaveHere(table_);
+    entries_->Prev();
+    if (__builtin_expect(!entries_->Valid(), false)) GoOnBackward();
+  }
+  bool NextAndGetResult(rocks::IterateResult* result) override {
+    if (__builtin_expect(steps_.is_inside() && steps_.Step(), true)) {
+      result->key = steps_.key();
+      result->bound_check_result = bound_of_block_;
+      result->value_prepared = true;
+      return true;
+    }
+    return NextOfFiles(result);
+  }
+
+  bool Valid() const override { return steps_.is_inside() || (entries_ != nullptr && entries_->Valid()); }
+  rocks::Slice key() const override { return steps_.is_inside() ? steps_.key() : entries_->key(); }
+  rocks::Slice value() const override { return steps_.is_inside() ? steps_.value() : entries_->value(); }
+  rocks::Status status() const override { return entries_ == nullptr ? rocks::Status::OK() : entries_->status(); }
+  rocks::IterBoundCheck UpperBoundCheckResult() override {
+    return steps_.is_inside() ? bound_of_block_ : entries_->UpperBoundCheckResult();
+  }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  [[gnu::noinline]] bool NextOfFiles(rocks::IterateResult* result);
+  void OpenFile(size_t index);
+  void CloseFile();
+  void GoOnForward();
+  void GoOnBackward();
+  bool IsAtEndOfFile() const { return !entries_->Valid() && entries_->status().ok(); }
+
+  rocks::ColumnFamilyData* const family_;
+  rocks::SuperVersion* const version_;
+  const rocks::ReadOptions& read_;
+  const FileRun run_;
+  const uint64_t sequence_;
+  std::optional<rocks::Arena> arena_;
+  size_t index_ = kNone;                        // of the file that is open
+  rocks::InternalIterator* entries_ = nullptr;  // of that file, in the arena
+  rocks::BlockBasedTableIterator* table_ = nullptr;  // the same, unless deletions of ranges are merged in
+  BlockSteps steps_;
+  rocks::IterBoundCheck bound_of_block_ = rocks::IterBoundCheck::kUnknown;
+  rocks::IterateResult ignored_;
+};
+
+}  // namespace cairn::store
