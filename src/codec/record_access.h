@@ -78,7 +78,9 @@ inline ByteView StoredValueIn(const ColumnLayout& column, const uint8_t* record)
     case ColumnType::kChar:
       if (value.size() > column.pack_length) return false;
       std::memcpy(at, value.data(), value.size());
-      column.collation->FillSpaces(at + value.size(), column.pack_length - value.size());
+      if (value.size() < column.pack_length) {
+        column.collation->FillSpaces(at + value.size(), column.pack_length - value.size());
+      }
       return true;
     case ColumnType::kVarchar:
       if (value.size() > column.data_bytes_max) return false;

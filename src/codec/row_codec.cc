@@ -322,10 +322,15 @@ const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitm
     return slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit);
   };
   // The bytes begin behind the last length.
+  constexpr size_t kKept = 16;
+  uint32_t kept[kKept];  // the first lengths
   const uint8_t* data = at;
-  for (const Slot& slot : variable_) {
-    uint32_t ignored;
-    if (!is_absent(slot) && (data = ReadLength(data, end, &ignored)) == nullptr) return "a length is malformed";
+  for (size_t index = 0; index < variable_.size(); ++index) {
+    uint32_t further;
+    if (is_absent(variable_[index])) continue;
+    data = ReadLength(data, end, index < kKept ? &kept[index] : &further);
+    if (data == nullptr) return "a length is malformed";
+    if (index < kKept) at = data;
   }
   const uint8_t* wants = plan.wants_slot_.data() + fixed_.size();
   for (unsigned index = 0; index < plan.visited_variable_; ++index) {
@@ -335,7 +340,11 @@ const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitm
       continue;
     }
     uint32_t length = 0;
-    at = ReadLength(at, end, &length);
+    if (index < kKept) {
+      length = kept[index];
+    } else {
+      at = ReadLength(at, end, &length);
+    }
     if (static_cast<size_t>(end - data) < length) return "the row is cut short in its variable columns";
     if (wants[index] != 0 && !StoreValue(slot.column, AsBytes(data, length), record)) {
       return "a value is longer than its column";

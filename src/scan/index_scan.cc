@@ -11,6 +11,7 @@ void IndexScan::Open(RowReader* reader, const Options& options) {
   reader_ = reader;
   options_ = options;
   if (reader->mode().locking) options_.covering = false;
+  SetPlain();
 }
 
 void IndexScan::Close() {
@@ -18,6 +19,7 @@ void IndexScan::Close() {
   cursor_.Close();
   entry_now_.Reset();
   reader_ = nullptr;
+  is_plain_ = false;
 }
 
 Status IndexScan::OpenCursor() {

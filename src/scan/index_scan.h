@@ -55,7 +55,10 @@ class IndexScan {
   void Open(RowReader* reader, const Options& options);
   void Close();
   bool is_open() const { return reader_ != nullptr; }
-  void SetFilter(EntryFilter* filter) { options_.filter = filter; }
+  void SetFilter(EntryFilter* filter) {
+    options_.filter = filter;
+    SetPlain();
+  }
 
   // Positions the walk between `lower` (inclusive) and `upper` (exclusive), both whole keys with
   // the index id, and gives the first row found from the lower end, or the last one from the
@@ -64,7 +67,15 @@ class IndexScan {
   Status Last(ByteView lower, ByteView upper, FoundRow* row);
 
   // The neighbour of the row given last. After kNotFound the walk has ended.
-  Status Next(FoundRow* row) { return Move(true, row); }
+  Status Next(FoundRow* row) {
+    if (!is_plain_ || must_refresh_ || !cursor_.Valid()) return Move(true, row);
+    cursor_.Next();
+    if (!cursor_.Valid()) return EndOrError();
+    if (!is_primary() && reader_->ChangedByTransaction()) return Settle(true, row);
+    *row = {.key = cursor_.key(), .value = cursor_.value(), .row = {}};
+    if (is_primary()) row->row = {row->key, row->value};
+    return Status::Ok();
+  }
   Status Previous(FoundRow* row) { return Move(false, row); }
 
   // Lets go of the cursor but keeps the position: the next move opens a new cursor over what is
@@ -93,9 +104,13 @@ class IndexScan {
   Status EndOrError() const;
   void KeepPosition();
   bool is_primary() const { return options_.index == 0; }
+  void SetPlain() {
+    is_plain_ = !reader_->mode().locking && options_.filter == nullptr && (is_primary() || options_.covering);
+  }
 
   RowReader* reader_ = nullptr;
   Options options_;
+  bool is_plain_ = false;  // entries are given as they come
   store::Cursor cursor_;
   ByteBuffer lower_;
   ByteBuffer upper_;
