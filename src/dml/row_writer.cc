@@ -36,8 +36,8 @@ void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
 Status RowWriter::LockAndFind(ByteView key) {
   txn::LockResult lock;
   CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, lock_options_, &lock));
-  return lock.newly_acquired ? transaction_->GetNewlyLocked(key, &found_)
-                             : transaction_->Get(Family::kData, key, View::kNewest, &found_);
+  return lock.newly_acquired ? transaction_->GetNewlyLocked(&points_, key, &found_)
+                             : transaction_->GetBy(&points_, key, View::kNewest, /*is_newly_locked=*/false, &found_);
 }
 
 // Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's, but a scan

@@ -8,6 +8,7 @@
 #include "db/merge_context.h"
 #include "db/table_cache.h"
 #include "db/version_set.h"
+#include "table/block_based/block_based_table_reader.h"
 #include "table/get_context.h"
 #include "table/table_reader.h"
 
@@ -64,7 +65,7 @@ class PointFinder::Candidates {
   const rocks::FdWithKeyRange* end_ = nullptr;
 };
 
-PointFinder::PointFinder() {
+PointFinder::PointFinder(bool asks_filters) : asks_filters_(asks_filters) {
   read_.total_order_seek = true;
   read_.io_activity = rocks::Env::IOActivity::kGet;
 }
@@ -116,16 +117,19 @@ PointFinder::Answer PointFinder::Find(ByteView key, const rocks::Snapshot* snaps
   Candidate candidate;
   while (candidates.Next(&candidate)) {
     if (candidate.file->file_metadata->num_range_deletions != 0) return Answer::kAskStore;
-    if (!once && !candidates.has_more() && !MayMiss()) {
-      Place& place = places_[candidate.file->fd.GetNumber() % kPlaceCount];
-      if (place.file_number == candidate.file->fd.GetNumber()) {
-        if (place.entries == nullptr && !OpenPlace(candidate, &place)) return Answer::kAskStore;
-        return AskPlace(&place, lookup, sequence, view);
-      }
-      place = Place();
-      place.file_number = candidate.file->fd.GetNumber();
+    const uint64_t number = candidate.file->fd.GetNumber();
+    Place& place = places_[number % kPlaceCount];
+    if (!once && place.file_number == number) {
+      if (place.entries == nullptr && !OpenPlace(candidate, &place)) return Answer::kAskStore;
+      const bool by_filter = candidates.has_more() || MayMiss();
+      if (by_filter && !place.MayHave(lookup, read_)) continue;
+      answer = AskPlace(&place, lookup, sequence, view, &decided);
+      if (!by_filter) ++(decided ? found_count_ : missed_count_);
+    } else {
+      if (!once) place = Place();
+      if (!once) place.file_number = number;
+      answer = AskFile(candidate, lookup, slice, view, &decided);
     }
-    answer = AskFile(candidate, lookup, slice, view, &decided);
     if (decided) return answer;
   }
   return Answer::kAbsent;
@@ -196,35 +200,37 @@ bool PointFinder::OpenPlace(const Candidate& candidate, Place* place) {
       /*allow_unprepared_value=*/false));
   if (handle != nullptr) tables.get_cache().RegisterReleaseAsCleanup(handle, *place->entries);
   place->credit = kCreditAtFirst;
+  const auto* const blocks = dynamic_cast<const rocks::BlockBasedTable*>(table);
+  if (blocks != nullptr && blocks->get_rep()->whole_key_filtering) place->filter = blocks->get_rep()->filter.get();
   return true;
 }
 
-// Precondition: no older file can have the key.
-PointFinder::Answer PointFinder::AskPlace(Place* place, const rocks::LookupKey& key, uint64_t sequence,
-                                          ByteView* view) {
+bool PointFinder::Place::MayHave(const rocks::LookupKey& key, const rocks::ReadOptions& read) const {
+  if (filter == nullptr) return true;
+  const rocks::Slice internal_key = key.internal_key();
+  rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserGet};
+  return filter->KeyMayMatch(key.user_key(), &internal_key, /*get_context=*/nullptr, &lookup, read);
+}
+
+PointFinder::Answer PointFinder::AskPlace(Place* place, const rocks::LookupKey& key, uint64_t sequence, ByteView* view,
+                                          bool* decided) {
   rocks::InternalIterator& entries = *place->entries;
   const ByteView user_key = ToView(key.user_key());
+  *decided = true;
   if (place->credit > 0 && entries.Valid() && UserKey(entries.key()) < user_key) {
     entries.Next();
     // The first version in order is the newest of the file.
     if (entries.Valid() && UserKey(entries.key()) == user_key && rocks::GetInternalKeySeqno(entries.key()) <= sequence) {
       place->credit = kCreditMax;
-      ++found_count_;
       return ReadEntry(entries, view);
     }
     --place->credit;
   }
   entries.Seek(key.internal_key());
-  if (!entries.Valid()) {
-    ++missed_count_;
-    return entries.status().ok() ? Answer::kAbsent : Answer::kAskStore;
-  }
-  if (UserKey(entries.key()) != user_key) {
-    ++missed_count_;
-    return Answer::kAbsent;
-  }
-  ++found_count_;
-  return ReadEntry(entries, view);
+  if (entries.Valid() && UserKey(entries.key()) == user_key) return ReadEntry(entries, view);
+  if (!entries.Valid() && !entries.status().ok()) return Answer::kAskStore;
+  *decided = false;
+  return Answer::kAbsent;
 }
 
 PointFinder::Answer PointFinder::ReadEntry(const rocks::InternalIterator& entries, ByteView* view) {

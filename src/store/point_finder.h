@@ -10,6 +10,7 @@
 #include "db/column_family.h"
 #include "db/db_impl/db_impl.h"
 #include <rocksdb/options.h>
+#include "table/block_based/filter_block.h"
 #include "table/internal_iterator.h"
 
 #include "base/bytes.h"
@@ -34,7 +35,8 @@ class PointFinder final {
     kAskStore,  // nothing that is meant to happen here: DBImpl::Get tells what it is
   };
 
-  PointFinder();
+  // `asks_filters`: also the last file's, always.
+  explicit PointFinder(bool asks_filters);
   PointFinder(const PointFinder&) = delete;
   PointFinder& operator=(const PointFinder&) = delete;
   ~PointFinder() { Close(); }
@@ -52,7 +54,10 @@ class PointFinder final {
  private:
   // A file with the iterator in it, made when the file comes up the second time.
   struct Place {
+    bool MayHave(const rocks::LookupKey& key, const rocks::ReadOptions& read) const;  // by the file's filter
+
     uint64_t file_number = 0;
+    rocks::FilterBlockReader* filter = nullptr;  // of whole keys
     std::unique_ptr<rocks::InternalIterator> entries;
     int credit = 0;  // how often the next entry may still be looked at before the index is asked
   };
@@ -68,18 +73,19 @@ class PointFinder final {
   Answer AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   Answer AskFile(const Candidate& candidate, const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
                  bool* decided);
-  Answer AskPlace(Place* place, const rocks::LookupKey& key, uint64_t sequence, ByteView* view);
+  Answer AskPlace(Place* place, const rocks::LookupKey& key, uint64_t sequence, ByteView* view, bool* decided);
   Answer ReadEntry(const rocks::InternalIterator& entries, ByteView* view);
   bool OpenPlace(const Candidate& candidate, Place* place);
   bool FindTable(const Candidate& candidate, rocks::TableReader** table, rocks::TableCache::TypedHandle** handle);
-  bool MayMiss() const { return missed_count_ * 8 > found_count_; }
+  bool MayMiss() const { return asks_filters_ || missed_count_ * 8 > found_count_; }
 
+  const bool asks_filters_;
   rocks::DBImpl* db_ = nullptr;
   rocks::ColumnFamilyData* family_ = nullptr;
   rocks::SuperVersion* version_ = nullptr;
   rocks::ReadOptions read_;
   std::array<Place, kPlaceCount> places_;
-  uint32_t found_count_ = 0;   // by places, since the last Close
+  uint32_t found_count_ = 0;  // in places asked without filters, since the last Close
   uint32_t missed_count_ = 0;
 };
 

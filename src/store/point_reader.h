@@ -22,7 +22,10 @@ class PointFinder;
 // Thread rule: one thread at a time.
 class PointReader {
  public:
-  PointReader();
+  // What most keys are thought to be. Of absent ones nothing but filters is read.
+  enum class Expects : uint8_t { kThere, kAbsent };
+
+  explicit PointReader(Expects expects = Expects::kThere);
   PointReader(const PointReader&) = delete;
   PointReader& operator=(const PointReader&) = delete;
   ~PointReader();
@@ -33,6 +36,7 @@ class PointReader {
   void Close();
 
  private:
+  const Expects expects_;
   bool is_first_ = true;
   std::unique_ptr<PointFinder> finder_;  // made at the second read, then kept
 };

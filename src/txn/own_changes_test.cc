@@ -79,10 +79,11 @@ TEST_F(OwnChangesTest, AKeyLockedJustNowNeedsNoLookUnlessItWasRemoved) {
   // As the entry of a unique index is: the row's lock covers it.
   ASSERT_TRUE(txn->Delete(Family::kData, K("removed")).ok());
   store::PinnedValue value;
-  ASSERT_TRUE(txn->GetNewlyLocked(K("there"), &value).ok());
+  store::PointReader points;
+  ASSERT_TRUE(txn->GetNewlyLocked(&points, K("there"), &value).ok());
   EXPECT_EQ(value.view(), "1");
-  EXPECT_TRUE(txn->GetNewlyLocked(K("removed"), &value).Is(Status::Code::kNotFound));
-  EXPECT_TRUE(txn->GetNewlyLocked(K("absent"), &value).Is(Status::Code::kNotFound));
+  EXPECT_TRUE(txn->GetNewlyLocked(&points, K("removed"), &value).Is(Status::Code::kNotFound));
+  EXPECT_TRUE(txn->GetNewlyLocked(&points, K("absent"), &value).Is(Status::Code::kNotFound));
 }
 
 }  // namespace

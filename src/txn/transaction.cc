@@ -268,8 +268,8 @@ Status Transaction::GetBy(store::PointReader* points, ByteView key, View view, b
 }
 
 // It may have removed the key without the lock, as entries of unique indexes are.
-Status Transaction::GetNewlyLocked(ByteView key, store::PinnedValue* value) {
-  Status status = manager_.store_.Get(store::Family::kData, key, nullptr, value);
+Status Transaction::GetNewlyLocked(store::PointReader* points, ByteView key, store::PinnedValue* value) {
+  Status status = points->Get(manager_.store_, key, nullptr, value);
   if (!status.ok() || !HasChanged(key)) return status;
   return writes_->Get(key, nullptr, value);
 }

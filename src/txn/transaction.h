@@ -120,8 +120,8 @@ class Transaction final : public LockOwner {
   Status GetBy(store::PointReader* points, ByteView key, View view, bool is_newly_locked, store::PinnedValue* value);
 
   // The newest version of a key whose lock was acquired just now (LockResult::newly_acquired), if this transaction puts the
-  // key only while it holds that lock: what is not committed is not there then, and own changes need no look.
-  Status GetNewlyLocked(ByteView key, store::PinnedValue* value);
+  // key only while it holds that lock: what is not committed is not there then, and own changes need no look. By `points`, as GetBy.
+  Status GetNewlyLocked(store::PointReader* points, ByteView key, store::PinnedValue* value);
 
   // Opens a cursor over one index of the data family: both bounds begin with its id, except that
   // the upper one may be the next id. options.snapshot is ignored: `view` decides.
