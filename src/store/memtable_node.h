@@ -85,6 +85,8 @@ struct MemtableLeaf : MemtableNode {
   static constexpr unsigned kSlots = 64;
   using Head = uint32_t;
 
+  static constexpr size_t kSearchedBytes = sizeof(MemtableNode) + 2 * sizeof(void*) + kSlots * sizeof(Head);
+
   MemtableLeaf() : MemtableNode(0) {}
   static Head HeadOf(const EntryKey& key, size_t offset) { return static_cast<Head>(key.WordAt(offset) >> 32); }
 
@@ -98,6 +100,8 @@ struct MemtableLeaf : MemtableNode {
 struct MemtableInner : MemtableNode {
   static constexpr unsigned kSlots = 64;
   using Head = uint64_t;
+
+  static constexpr size_t kSearchedBytes = sizeof(MemtableNode) + kSlots * sizeof(Head);
 
   explicit MemtableInner(uint8_t of_level) : MemtableNode(of_level) {}
   static Head HeadOf(const EntryKey& key, size_t offset) { return key.WordAt(offset); }
