@@ -185,6 +185,7 @@ class ReliefTest : public ::testing::Test, public StoreFixture {
 TEST_F(ReliefTest, ReadsOfAHotMemtableEndInSettledData) {
   for (const bool forward : {true, false}) {
     ASSERT_NO_FATAL_FAILURE(Write(0));
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
     ASSERT_NO_FATAL_FAILURE(Write(1));
     const uint64_t flushes = Number("read_driven_flushes"), compactions = Number("read_driven_compactions");
     ASSERT_NO_FATAL_FAILURE(WalkUntil("read_driven_flushes", flushes + 1, forward));
@@ -216,8 +217,21 @@ TEST_F(ReliefTest, IngestedRowsOfANewStoreAreSettled) {
   EXPECT_EQ(Number("read_driven_flushes"), 0u);
 }
 
+TEST_F(ReliefTest, AFileOfLevel0WithNothingBesideItStays) {
+  ASSERT_NO_FATAL_FAILURE(Write(0));
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  for (int walk = 0; walk < 200; ++walk) {
+    ASSERT_NO_FATAL_FAILURE(Walk(true));
+    ASSERT_TRUE(store->RelieveReads(1).ok());
+  }
+  EXPECT_EQ(Number("read_driven_compactions"), 0u);
+  EXPECT_EQ(Level0Files(), 1);
+}
+
 TEST_F(ReliefTest, NothingIsCompactedAfterStopping) {
   ASSERT_NO_FATAL_FAILURE(Write(0));
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ASSERT_NO_FATAL_FAILURE(Write(1));
   ASSERT_TRUE(store->FlushMemtables().ok());
   store->StopRelief();
   for (int walk = 0; walk < 200; ++walk) {

@@ -78,6 +78,9 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
     memtable_.Open(*version_, read_);
     if (memtable_.IsEmpty(lower_, upper_)) {
       read_.total_order_seek = true;
+      // A file of level 0 with nothing beside it is read as fast as settled data.
+      level0_sequence_min_ = memtable_sequence_min_ = UINT64_MAX;
+      entries_per_seek_ = 0;
       stream_ = &files_.emplace(db, data, version_, read_, run, snapshot_sequence_);
       return;
     }
