@@ -36,7 +36,7 @@ void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
 Status RowWriter::LockAndFind(ByteView key) {
   txn::LockResult lock;
   CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, lock_options_, &lock));
-  return lock.newly_acquired ? transaction_->GetNewlyLocked(&points_, key, &found_)
+  return lock.newly_acquired ? transaction_->GetNewlyLocked(&points_, &empty_, key, &found_)
                              : transaction_->GetBy(&points_, key, View::kNewest, /*is_newly_locked=*/false, &found_);
 }
 

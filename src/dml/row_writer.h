@@ -11,6 +11,7 @@
 #include "catalog/index_build.h"
 #include "catalog/table_access.h"
 #include "codec/column_set.h"
+#include "store/empty_ranges.h"
 #include "store/point_reader.h"
 #include "store/types.h"
 #include "txn/transaction.h"
@@ -97,6 +98,7 @@ class RowWriter {
   bool primary_changed_ = false;
   bool newer_than_view_ = false;  // the row changed after the transaction's read view was taken
   store::PointReader points_{store::PointReader::Expects::kAbsent};  // of keys that are to be new
+  store::EmptyRanges empty_;  // around keys inserted of late
   store::PinnedValue found_;
   size_t duplicate_index_ = 0;
   ByteBuffer duplicate_primary_key_;

@@ -138,6 +138,7 @@ class Store {
 
  private:
   friend class Batch;
+  friend class EmptyRanges;
   friend class Snapshot;
   friend class LoadReader;
   friend class PointReader;

@@ -80,10 +80,11 @@ TEST_F(OwnChangesTest, AKeyLockedJustNowNeedsNoLookUnlessItWasRemoved) {
   ASSERT_TRUE(txn->Delete(Family::kData, K("removed")).ok());
   store::PinnedValue value;
   store::PointReader points;
-  ASSERT_TRUE(txn->GetNewlyLocked(&points, K("there"), &value).ok());
+  store::EmptyRanges empty;
+  ASSERT_TRUE(txn->GetNewlyLocked(&points, &empty, K("there"), &value).ok());
   EXPECT_EQ(value.view(), "1");
-  EXPECT_TRUE(txn->GetNewlyLocked(&points, K("removed"), &value).Is(Status::Code::kNotFound));
-  EXPECT_TRUE(txn->GetNewlyLocked(&points, K("absent"), &value).Is(Status::Code::kNotFound));
+  EXPECT_TRUE(txn->GetNewlyLocked(&points, &empty, K("removed"), &value).Is(Status::Code::kNotFound));
+  EXPECT_TRUE(txn->GetNewlyLocked(&points, &empty, K("absent"), &value).Is(Status::Code::kNotFound));
 }
 
 }  // namespace

@@ -268,8 +268,9 @@ Status Transaction::GetBy(store::PointReader* points, ByteView key, View view, b
 }
 
 // It may have removed the key without the lock, as entries of unique indexes are.
-Status Transaction::GetNewlyLocked(store::PointReader* points, ByteView key, store::PinnedValue* value) {
-  Status status = points->Get(manager_.store_, key, nullptr, value);
+Status Transaction::GetNewlyLocked(store::PointReader* points, store::EmptyRanges* empty, ByteView key,
+                                   store::PinnedValue* value) {
+  Status status = empty->Get(manager_.store_, points, key, value);
   if (!status.ok() || !HasChanged(key)) return status;
   return writes_->Get(key, nullptr, value);
 }

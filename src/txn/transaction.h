@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "store/cursor.h"
+#include "store/empty_ranges.h"
 #include "store/point_reader.h"
 #include "store/table_counters.h"
 #include "store/types.h"
@@ -121,7 +122,8 @@ class Transaction final : public LockOwner {
 
   // The newest version of a key whose lock was acquired just now (LockResult::newly_acquired), if this transaction puts the
   // key only while it holds that lock: what is not committed is not there then, and own changes need no look. By `points`, as GetBy.
-  Status GetNewlyLocked(store::PointReader* points, ByteView key, store::PinnedValue* value);
+  // `empty` is what the caller keeps from one such look to the next, also of other transactions.
+  Status GetNewlyLocked(store::PointReader* points, store::EmptyRanges* empty, ByteView key, store::PinnedValue* value);
 
   // Opens a cursor over one index of the data family: both bounds begin with its id, except that
   // the upper one may be the next id. options.snapshot is ignored: `view` decides.
