@@ -23,6 +23,7 @@ constexpr uint64_t kSortBytesMax = uint64_t{256} << 20;
 constexpr char kSyncTask[] = "make the log durable";
 constexpr char kReclaimTask[] = "reclaim dropped indexes";
 constexpr char kReliefTask[] = "relieve reads";
+constexpr char kPaceTask[] = "pace compactions";
 constexpr char kSpaceTask[] = "watch free space";
 
 void Report(LogSink* log, LogLevel level, const std::string& line) {
@@ -99,6 +100,10 @@ void Engine::StartBackgroundWork(LogSink* log) {
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot reclaim dropped tables: " + status.ToString());
   });
   worker_->Add(kSpaceTask, seconds(1), [this] { store_->CheckFreeSpace(); });
+  worker_->Add(kPaceTask, seconds(1), [this, log] {
+    const Status status = store_->PaceCompactions(SteadyTimeUs());
+    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot change the pace of compactions: " + status.ToString());
+  });
   worker_->Start();
   // Has a thread of its own, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();

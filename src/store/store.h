@@ -107,6 +107,12 @@ class Store {
   // From now on both start no compaction, and end one that runs.
   void StopRelief();
 
+  // Lets level 0 gather more files before they are compacted while rows pour in (store/load_pace.h). To be
+  // called about once a second, by one thread at a time. `now_us`: of a steady clock.
+  Status PaceCompactions(uint64_t now_us);
+  // With so many files level 0 is compacted.
+  int level0_files_max() const;
+
   // Estimates for each range; the spans have the same size.
   Status EstimateRanges(Family family, std::span<const KeyRange> ranges,
                         std::span<RangeEstimate> estimates) const;

@@ -12,6 +12,7 @@
 #include <rocksdb/statistics.h>
 #include <rocksdb/utilities/transaction_db.h>
 
+#include "store/load_pace.h"
 #include "store/read_pressure.h"
 #include "store/store.h"
 #include "store/write_gate.h"
@@ -45,6 +46,11 @@ class Store::Impl {
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them
   std::array<rocks::ColumnFamilyHandle*, kFamilyCount> handles{};
   std::atomic<bool> recovered_taken{false};
+
+  // Of PaceCompactions: all but the first are its thread's.
+  int level0_files_usual = 0;  // 0: an expert's number, which stays
+  LoadPace pace{0};
+  bool loads = false;
 
   WalkAccount walked;
   // Of RelieveReads and RelieveSpace: the first four are their thread's.

@@ -82,6 +82,10 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
   impl->statistics = derived.db.statistics;
+  impl->pace = LoadPace(derived.data.write_buffer_size);
+  if (options.expert_family_options.find("level0_file_num_compaction_trigger") == std::string::npos) {
+    impl->level0_files_usual = derived.data.level0_file_num_compaction_trigger;
+  }
 
   rocks::TransactionDBOptions transactions;
   transactions.num_stripes = 1;  // of RocksDB's own lock table, which nobody uses

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// When a load begins and ends, and that level 0 gathers more files meanwhile.
+#include "store/load_pace.h"
+
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr uint64_t kSecondUs = 1'000'000;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+TEST(LoadPaceTest, BeginsWithManyFlushesAndEndsWithoutThem) {
+  LoadPace pace(64 * kMiB);
+  uint64_t now_us = 5'000 * kSecondUs;
+  uint64_t flushed = 0;
+  EXPECT_FALSE(pace.Look(now_us, flushed));
+  EXPECT_FALSE(pace.Look(now_us += kSecondUs, flushed += 16 * kMiB));
+  EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed += 16 * kMiB));
+  EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed));
+  for (int second = 0; second < 30; ++second) EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed += 2 * kMiB));
+  bool loading = true;
+  for (int second = 0; second < 16; ++second) loading = pace.Look(now_us += kSecondUs, flushed);
+  EXPECT_FALSE(loading);
+}
+
+TEST(LoadPaceTest, FlushesNowAndThenAreNoLoad) {
+  LoadPace pace(64 * kMiB);
+  uint64_t flushed = 0;
+  for (uint64_t second = 0; second < 1000; ++second) {
+    if (second % 10 == 0) flushed += 20 * kMiB;
+    EXPECT_FALSE(pace.Look(second * kSecondUs, flushed));
+  }
+}
+
+class PaceCompactionsTest : public ::testing::Test, public StoreFixture {
+ protected:
+  // Numbers that do not compress, beyond half a memtable.
+  void Pour() {
+    uint64_t state = 88172645463325252;
+    for (unsigned i = 0; i < 6000; ++i) {
+      std::string value;
+      while (value.size() < 1000) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        value.append(reinterpret_cast<const char*>(&state), sizeof state);
+      }
+      ASSERT_TRUE(Put("idx1" + std::to_string(state), value, Durability::kOs).ok());
+    }
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+};
+
+TEST_F(PaceCompactionsTest, TheStoreGoesOnThroughALoad) {
+  Open();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour();
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 12);
+  Pour();
+  ASSERT_TRUE(store->PaceCompactions(20 * kSecondUs).ok());
+  ASSERT_TRUE(store->PaceCompactions(40 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 4);
+}
+
+TEST_F(PaceCompactionsTest, AnExpertsNumberStays) {
+  options.expert_family_options = "level0_file_num_compaction_trigger=6";
+  Open();
+  Pour();
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 6);
+}
+
+}  // namespace
+}  // namespace cairn::store
