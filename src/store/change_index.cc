@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kFirstBlockBytes = size_t{16} << 10;
 constexpr size_t kBlockBytesMax = size_t{256} << 10;
+constexpr size_t kBlockDoublingsMax = 16;  // more than it takes, and never so many that bits are lost
 
 }  // namespace
 
@@ -59,7 +60,8 @@ void ChangeIndex::Clear(const std::string* bytes) {
 
 void* ChangeIndex::Allocate(size_t bytes) {
   if (static_cast<size_t>(free_end_ - free_begin_) < bytes) {
-    const size_t block_bytes = std::min(kFirstBlockBytes << blocks_.size(), kBlockBytesMax);
+    const size_t doublings = std::min<size_t>(blocks_.size(), kBlockDoublingsMax);
+    const size_t block_bytes = std::min(kFirstBlockBytes << doublings, kBlockBytesMax);
     blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(blocks_.empty() ? kFirstBlockBytes : block_bytes));
     free_begin_ = blocks_.back().get();
     free_end_ = free_begin_ + (blocks_.size() == 1 ? kFirstBlockBytes : block_bytes);
