@@ -19,6 +19,10 @@ std::string_view CodeName(Status::Code code) {
     case Status::Code::kSnapshotConflict: return "snapshot conflict";
     case Status::Code::kNoSpace: return "no space";
     case Status::Code::kReadOnly: return "read only";
+    case Status::Code::kNoReferencedRow: return "no referenced row";
+    case Status::Code::kRowIsReferenced: return "row is referenced";
+    case Status::Code::kForeignDuplicate: return "duplicate key by a foreign key";
+    case Status::Code::kCascadeTooDeep: return "foreign keys lead too deep";
     case Status::Code::kCorruption: return "corruption";
     case Status::Code::kFormatTooNew: return "format too new";
     case Status::Code::kIoError: return "I/O error";

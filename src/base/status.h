@@ -34,6 +34,10 @@ class [[nodiscard]] Status {
     kSnapshotConflict, // strict isolation: the row changed after the snapshot
     kNoSpace,          // the disk is full or below its reserve
     kReadOnly,         // the engine stopped accepting writes; the message says why
+    kNoReferencedRow,  // a foreign key: the parent has no such row
+    kRowIsReferenced,  // a foreign key: a child has rows that need this one
+    kForeignDuplicate, // a foreign key: what the child's row would become is there already
+    kCascadeTooDeep,   // foreign keys lead through more tables than allowed
     // Damage and failing devices.
     kCorruption,       // bytes that no version of the format allows
     kFormatTooNew,     // written by a newer version; nothing was changed

@@ -8,6 +8,7 @@
 #include "catalog/catalog_batch.h"
 #include "catalog/column_history.h"
 #include "catalog/dictionary_keys.h"
+#include "catalog/foreign_key_change.h"
 
 namespace cairn::catalog {
 
@@ -18,8 +19,6 @@ using store::PinnedValue;
 using store::Urgency;
 
 namespace {
-
-constexpr uint64_t kFormatVersion = 1;
 
 std::string BigEndian64(uint64_t value) {
   std::string bytes(8, '\0');
@@ -40,9 +39,6 @@ void PutCounters(TableId id, const store::TableCounters& counters, Batch* batch)
 void PutDropped(const TableDef& def, Batch* batch) {
   for (const IndexDef& index : def.indexes) batch->Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
 }
-
-// ALTER TABLE copies into a table with a name of the server's own, then renames that.
-bool IsCopyOfAlter(const std::string& name) { return name.find("/#sql") != std::string::npos; }
 
 // Calls `visit` with each key and value of a kind whose key starts with `prefix`.
 Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
@@ -68,6 +64,7 @@ Status Catalog::Open(store::Store* store, std::unique_ptr<Catalog>* catalog) {
   std::unique_ptr<Catalog> opened(new Catalog(store));
   CAIRN_RETURN_IF_ERROR(opened->LoadFormat());
   CAIRN_RETURN_IF_ERROR(opened->LoadNextIds());
+  CAIRN_RETURN_IF_ERROR(opened->LoadForeignKeys());
   CAIRN_RETURN_IF_ERROR(opened->DropTemporaryTables());
   *catalog = std::move(opened);
   return Status::Ok();
@@ -78,21 +75,21 @@ Status Catalog::LoadFormat() {
   const std::string key = KindKey(RecordKind::kFormat);
   Status status = store_->Get(Family::kDictionary, key, nullptr, &value);
   if (status.Is(Status::Code::kNotFound)) {
-    ByteBuffer version;
-    version.AppendVarint(kFormatVersion);
     Batch batch(*store_);
-    batch.Put(Family::kDictionary, key, version.view());
+    PutFormat(kFormatPlain, &batch);
+    format_version_ = kFormatPlain;
     return store_->Write(batch, Durability::kSync);
   }
   CAIRN_RETURN_IF_ERROR(std::move(status));
   ByteReader reader(value.view());
   uint64_t version;
   if (!reader.ReadVarint(&version) || version == 0) return Status::Corruption("the dictionary's format version is malformed");
-  if (version > kFormatVersion) {
+  if (version > kFormatWithForeignKeys) {
     return Status(Status::Code::kFormatTooNew, "the dictionary in " + store_->directory() + " has format " +
                                                    std::to_string(version) + ", this program knows up to " +
-                                                   std::to_string(kFormatVersion));
+                                                   std::to_string(kFormatWithForeignKeys));
   }
+  format_version_ = version;
   return Status::Ok();
 }
 
@@ -131,12 +128,20 @@ void Catalog::PutNextIds(Batch* batch) {
   batch->Put(Family::kDictionary, KindKey(RecordKind::kNextIds), bytes.view());
 }
 
-Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table) {
+Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,
+                       const std::vector<ForeignKeyDef>& foreign_keys, const std::string& original) {
   const std::lock_guard<std::mutex> lock(mutex_);
   TableDef existing;
   Status found = LoadDef(def.name, &existing);
   if (found.ok()) return Status(Status::Code::kAlreadyExists, "table " + def.name);
   if (!found.Is(Status::Code::kNotFound)) return found;
+  ForeignKeyChange change(this->foreign_keys());
+  for (const ForeignKeyDef& key : foreign_keys) {
+    if (this->foreign_keys()->HasName(key.child, key.name, original)) {
+      return Status(Status::Code::kAlreadyExists, "foreign key " + key.name);
+    }
+    change.Add(key);
+  }
   def.id = TableId(next_table_id_++);
   AssignIds(&def);
   const store::TableCounters counters{.row_count = 0, .auto_increment_next = auto_increment_next};
@@ -145,7 +150,9 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   PutDefinition(def, &batch);
   PutCounters(def.id, counters, &batch);
   PutNextIds(&batch);
+  PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync));
+  PublishForeignKeys(change);
   return LoadTable(std::move(def), store_->LatestSequence(), table);
 }
 
@@ -209,6 +216,7 @@ void Catalog::Publish(const std::string& name, std::shared_ptr<Table> table) {
   const std::unique_lock<std::shared_mutex> lock(live_mutex_);
   live_[table->def().id] = table;
   tables_[name] = std::move(table);
+  definitions_version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 uint64_t Catalog::VisibleSince(const std::string& name) const {
@@ -227,6 +235,7 @@ void Catalog::Unpublish(const std::string& name) {
   const std::unique_lock<std::shared_mutex> lock(live_mutex_);
   live_.erase(found->second->def().id);
   tables_.erase(found);
+  definitions_version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 // Other indexes' keys of the same length are noted as well; nobody asks for them.
@@ -300,8 +309,17 @@ Status Catalog::Rename(const std::string& from, const std::string& to) {
   batch.Delete(Family::kDictionary, NameKey(from));
   PutName(to, def.id, &batch);
   PutDefinition(def, &batch);
+  ForeignKeyChange change(foreign_keys());
+  change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to); });
+  for (const ForeignKeyPtr& key : change.added()) {
+    if (key->child == to && !IsNameOfCopy(to) && foreign_keys()->HasName(to, key->name, from)) {
+      return Status(Status::Code::kAlreadyExists, "foreign key " + key->name);
+    }
+  }
+  PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
-  const uint64_t visible_since = IsCopyOfAlter(from) ? store_->LatestSequence() : VisibleSince(from);
+  PublishForeignKeys(change);
+  const uint64_t visible_since = IsNameOfCopy(from) ? store_->LatestSequence() : VisibleSince(from);
   Unpublish(from);
   if (visible_since == 0) return Status::Ok();
   std::shared_ptr<Table> table;
@@ -317,7 +335,11 @@ Status Catalog::Drop(const std::string& name) {
   batch.Delete(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id));
   batch.Delete(Family::kDictionary, CountersKey(def.id));
   PutDropped(def, &batch);
+  ForeignKeyChange change(foreign_keys());
+  change.RemoveOfChild(name);
+  PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync, Urgency::kReclaimsSpace));
+  PublishForeignKeys(change);
   Unpublish(name);
   return Status::Ok();
 }
@@ -341,6 +363,7 @@ Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table)
 Status Catalog::Redefine(std::vector<TableDef> defs) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Batch batch(*store_);
+  ForeignKeyChange change(foreign_keys());
   for (TableDef& def : defs) {
     TableDef old;
     CAIRN_RETURN_IF_ERROR(LoadDef(def.name, &old));
@@ -351,8 +374,11 @@ Status Catalog::Redefine(std::vector<TableDef> defs) {
     }
     PutDefinition(def, &batch);
     MergeLiveCounters(old, &batch);
+    change.Edit([&](const ForeignKeyDef& key) { return AfterColumnsRenamed(key, old, def); });
   }
+  PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+  PublishForeignKeys(change);
   // Handlers still share the live objects; who opens a table from now on loads it anew.
   for (const TableDef& def : defs) Unpublish(def.name);
   return Status::Ok();

@@ -2,6 +2,7 @@
 // The data dictionary: which tables and indexes exist (docs/formats/dictionary.md).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,11 +16,14 @@
 
 #include "base/ids.h"
 #include "base/status.h"
+#include "catalog/foreign_key_set.h"
 #include "catalog/table.h"
 #include "catalog/table_def.h"
 #include "store/store.h"
 
 namespace cairn::catalog {
+
+class ForeignKeyChange;
 
 // The dictionary's key of a table's counters, for TableCounters merges.
 std::string CountersKey(TableId id);
@@ -35,14 +39,26 @@ class Catalog {
   // tables an earlier process left. kFormatTooNew changes nothing.
   static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog);
 
-  // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken.
-  Status Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table);
+  // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, or that of one of its
+  // foreign keys; those of the table `original`, which this one is to replace, are not.
+  Status Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,
+                const std::vector<ForeignKeyDef>& foreign_keys = {}, const std::string& original = {});
 
   // kNotFound when there is no such table. The object is shared by all who ask.
   Status Find(const std::string& name, std::shared_ptr<Table>* table);
 
+  // Foreign keys of the table and to it follow (AfterRename in foreign_key_set.h).
   Status Rename(const std::string& from, const std::string& to);
+  // With its foreign keys; those that refer to it stay.
   Status Drop(const std::string& name);
+
+  // The foreign keys that exist now. Who is to act on them by what he finds here must keep the tables' definitions
+  // from changing.
+  std::shared_ptr<const ForeignKeySet> foreign_keys() const { return foreign_keys_.load(std::memory_order_acquire); }
+  // Another number whenever tables or foreign keys have been made, changed or have gone.
+  uint64_t definitions_version() const { return definitions_version_.load(std::memory_order_acquire); }
+  // Takes away keys of a table, all at once.
+  Status DropForeignKeys(const std::string& child, const std::vector<std::string>& names);
 
   // Replaces the table's indexes by new, empty ones and resets the counters.
   Status Truncate(const std::string& name, std::shared_ptr<Table>* table);
@@ -109,6 +125,9 @@ class Catalog {
   explicit Catalog(store::Store* store) : store_(store) {}
 
   Status LoadFormat();
+  Status LoadForeignKeys();
+  void PutForeignKeys(const ForeignKeyChange& change, store::Batch* batch);
+  void PublishForeignKeys(const ForeignKeyChange& change);
   Status LoadNextIds();
   Status DropTemporaryTables();
   void AssignIds(TableDef* def);
@@ -122,6 +141,7 @@ class Catalog {
 
   store::Store* const store_;
   std::mutex mutex_;  // guards all below and every change of the dictionary
+  uint64_t format_version_ = 0;
   uint64_t next_table_id_ = 1;
   uint32_t next_index_id_ = 1;
   std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
@@ -131,6 +151,9 @@ class Catalog {
   // The greatest row id given out by a live object that is gone, or found in a prepared transaction.
   std::unordered_map<IndexId, uint64_t> taken_row_ids_;
   std::unordered_map<TableId, uint64_t> recovered_auto_increment_next_;  // likewise
+
+  std::atomic<std::shared_ptr<const ForeignKeySet>> foreign_keys_{std::make_shared<const ForeignKeySet>()};
+  std::atomic<uint64_t> definitions_version_{1};
 
   std::shared_mutex live_mutex_;  // taken after mutex_
   std::unordered_map<TableId, std::shared_ptr<Table>> live_;  // guarded by live_mutex_

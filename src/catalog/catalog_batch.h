@@ -8,6 +8,16 @@
 
 namespace cairn::catalog {
 
+// The format of a dictionary that never had foreign keys, and of others.
+inline constexpr uint64_t kFormatPlain = 1;
+inline constexpr uint64_t kFormatWithForeignKeys = 2;
+
+inline void PutFormat(uint64_t version, store::Batch* batch) {
+  ByteBuffer bytes;
+  bytes.AppendVarint(version);
+  batch->Put(store::Family::kDictionary, KindKey(RecordKind::kFormat), bytes.view());
+}
+
 inline void PutDefinition(const TableDef& def, store::Batch* batch) {
   ByteBuffer bytes;
   EncodeTableDef(def, &bytes);

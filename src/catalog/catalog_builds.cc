@@ -5,6 +5,7 @@
 #include "catalog/catalog.h"
 #include "catalog/catalog_batch.h"
 #include "catalog/dictionary_keys.h"
+#include "catalog/foreign_key_change.h"
 
 namespace cairn::catalog {
 namespace {
@@ -44,6 +45,7 @@ Status CheckReplacement(const TableDef& old, const TableDef& def, const std::uno
 Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Batch batch(*store_);
+  ForeignKeyChange change(foreign_keys());
   std::vector<IndexId> built;
   for (const Replacement& replacement : replacements) {
     TableDef old;
@@ -54,6 +56,7 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
     def.schema_version = old.schema_version;
     PutDefinition(def, &batch);
     MergeLiveCounters(old, &batch);
+    change.Edit([&](const ForeignKeyDef& key) { return AfterColumnsRenamed(key, old, def); });
     for (const IndexDef& index : old.indexes) {
       if (FindIndex(def, index.id) == nullptr) batch.Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
     }
@@ -63,7 +66,9 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
       built.push_back(index.id);
     }
   }
+  PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+  PublishForeignKeys(change);
   const uint64_t now = store_->LatestSequence();
   for (const IndexId index : built) {
     visible_since_[index] = now;

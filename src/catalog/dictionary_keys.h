@@ -16,6 +16,7 @@ enum class RecordKind : char {
   kCounters = 4,
   kNextIds = 5,
   kDroppedIndex = 6,
+  kForeignKey = 7,
 };
 
 inline std::string KindKey(RecordKind kind) { return std::string(1, static_cast<char>(kind)); }
@@ -39,6 +40,15 @@ inline std::string DroppedIndexKey(IndexId id) {
   char bytes[4];
   StoreBe32(bytes, id.value);
   key.append(bytes, sizeof bytes);
+  return key;
+}
+
+// Names have no zero bytes.
+inline std::string ForeignKeyKey(ByteView child, ByteView name) {
+  std::string key = KindKey(RecordKind::kForeignKey);
+  key += child;
+  key += '\0';
+  key += name;
   return key;
 }
 

@@ -21,6 +21,7 @@ void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* 
                      const txn::LockOptions& lock_options) {
   transaction_ = transaction;
   table_ = table;
+  guard_ = nullptr;
   lock_options_ = lock_options;
   lock_options_.mode = txn::LockMode::kExclusive;
   row_value_.ShrinkAbove(kKeptBufferBytes);
@@ -93,6 +94,7 @@ Status RowWriter::Insert(const RowRef& row) {
   for (size_t index = 1; index < index_count; ++index) {
     if (table_->indexes()[index].unique()) CAIRN_RETURN_IF_ERROR(ClaimUnique(index, row.record));
   }
+  if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeInsert(row));
   row_value_.Clear();
   table_->rows().Encode(row.record, &row_value_);
   CAIRN_RETURN_IF_ERROR(transaction_->Insert(new_primary_.view(), row_value_.view(), lock_options_));
@@ -174,6 +176,7 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   CAIRN_RETURN_IF_ERROR(CompareWithView(old_row));
   if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
   CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
+  if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeUpdate(old_row, new_row, touched));
   row_value_.Clear();
   table_->rows().Encode(new_row.record, &row_value_);
   if (primary_changed_) CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));

@@ -24,6 +24,14 @@ struct RowRef {
   uint64_t hidden_row_id = 0;
 };
 
+// Asked for leave before a row's changes are written, when no duplicate is in their way.
+class RowGuard {
+ public:
+  virtual ~RowGuard() = default;
+  virtual Status BeforeInsert(const RowRef& row) = 0;
+  virtual Status BeforeUpdate(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) = 0;
+};
+
 // Writes rows of one table. All changes go into the transaction; a failed call may have added some
 // of its changes, so the caller rolls its statement back or, after kDuplicateKey, goes on: a
 // duplicate is found before anything is changed.
@@ -40,6 +48,9 @@ class RowWriter {
  public:
   // Both must outlive its use; called when a statement begins to use the table.
   void Bind(txn::Transaction* transaction, const catalog::TableAccess* table, const txn::LockOptions& lock_options);
+
+  // Until the next Bind(); null: nobody is asked.
+  void SetGuard(RowGuard* guard) { guard_ = guard; }
 
   // Adds a row. On kDuplicateKey duplicate_index() is the index (0: primary) and
   // duplicate_primary_key() the row in the way.
@@ -86,6 +97,7 @@ class RowWriter {
 
   txn::Transaction* transaction_ = nullptr;
   const catalog::TableAccess* table_ = nullptr;
+  RowGuard* guard_ = nullptr;
   std::shared_ptr<const catalog::TableBuild> build_;  // null unless indexes are being built
   txn::LockOptions lock_options_;
 

@@ -24,6 +24,10 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
       return HA_ERR_RECORD_CHANGED;
     case Code::kInterrupted: return HA_ERR_ABORTED_BY_USER;
     case Code::kAlreadyExists: return HA_ERR_TABLE_EXIST;
+    case Code::kNoReferencedRow: return HA_ERR_NO_REFERENCED_ROW;
+    case Code::kRowIsReferenced: return HA_ERR_ROW_IS_REFERENCED;
+    case Code::kForeignDuplicate: return HA_ERR_FOREIGN_DUPLICATE_KEY;
+    case Code::kCascadeTooDeep: return HA_ERR_FK_DEPTH_EXCEEDED;
     case Code::kCorruption:
       sql_print_error("CAIRN: %s", status.ToString().c_str());
       return HA_ERR_CRASHED;

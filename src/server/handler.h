@@ -4,6 +4,7 @@
 
 #include "server/server_headers.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "codec/index_codec.h"
 #include "codec/row_codec.h"
 #include "dml/row_writer.h"
+#include "foreign/referee.h"
 #include "scan/index_scan.h"
 #include "scan/row_reader.h"
 #include "server/session.h"
@@ -42,7 +44,7 @@ class TableShare final : public Handler_share {
 
 // Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
 // methods are in files by theme: handler_open, handler_lock, handler_scan, handler_write, handler_bulk,
-// handler_auto_increment, handler_info, handler_ddl.
+// handler_auto_increment, handler_info, handler_ddl, handler_foreign.
 //
 // Thread rule: one thread at a time, as the server promises for handlers.
 class Handler final : public handler, private CursorHolder, private scan::EntryFilter {
@@ -100,6 +102,16 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int write_row(const uchar* record) override;
   int update_row(const uchar* old_record, const uchar* new_record) override;
   int delete_row(const uchar* record) override;
+
+  // handler_foreign.cc
+  char* get_foreign_key_create_info() override;
+  void free_foreign_key_create_info(char* text) override;
+  int get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* keys) override;
+  int get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* keys) override;
+  bool referenced_by_foreign_key() const noexcept override;
+  bool can_switch_engines() override;
+  bool is_fk_defined_on_table_or_index(uint index) override;
+  bool get_foreign_dup_key(char* table_name, uint table_name_bytes, char* key_name, uint key_name_bytes) override;
 
   // handler_bulk.cc: rows of a new table.
   void start_bulk_insert(ha_rows rows, uint flags) override;
@@ -184,6 +196,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void BindWriter();
   int FinishWrite(const Status& status);
   void NoteDuplicateKey(size_t index);
+  int BeginForeignKeys(THD* thd);
+  Status ChangeWithChildren(const std::function<Status()>& change);
+  void NoteForeignKeyError(const Status& status);
   Status CommitCopiedRows();
   bool MayLoad() const;
   Status BeginLoad();
@@ -219,6 +234,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   scan::IndexScan scan_;
   dml::RowWriter writer_;
   bool writer_bound_ = false;
+  std::unique_ptr<foreign::Referee> referee_;  // null unless the table ever had to do with foreign keys
+  bool is_refereed_ = false;                   // it has in this statement
   bool copies_alter_ = false;  // ALTER TABLE fills this table by copying
 
   // Filling a new table; null unless its rows go past the transaction.

@@ -35,6 +35,7 @@ bool Handler::MayLoad() const {
   if (!copy_begun_ || !bulk_insert_begun_ || IsSequence()) return false;
   if (table_share->long_unique_table || table_share->period.unique_keys != 0) return false;
   if (copies_alter_) return true;
+  if (is_refereed_) return false;
   // A temporary table's rows are rolled back with the transaction while the table stays, and so it is when a
   // replica applies the statement as a part of a transaction.
   THD* const thd = ha_thd();
@@ -79,6 +80,10 @@ int Handler::FailLoad(const Status& status) {
 }
 
 int Handler::LoadRow(const uchar* record) {
+  if (is_refereed_) {
+    const Status allowed = referee_->BeforeInsert(RowOf(record));
+    if (!allowed.ok()) return FinishWrite(allowed);
+  }
   const Status status = load_->Add(RowOf(record));
   if (!status.ok()) return FailLoad(status);
   NoteAutoIncrement(record);

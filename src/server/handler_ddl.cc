@@ -6,23 +6,17 @@
 #include "server/alter_columns.h"
 #include "server/alter_indexes.h"
 #include "server/errors.h"
+#include "server/foreign_keys.h"
 #include "server/table_map.h"
 
 namespace cairn::server {
 namespace {
 
 // Options and clauses the engine would have to ignore; it refuses them by name instead.
-Status RefusedClause(THD* thd, const TABLE& form) {
+Status RefusedClause(const TABLE& form) {
   for (uint key = 0; key < form.s->keys; ++key) {
     if (form.key_info[key].algorithm == HA_KEY_ALG_RTREE) return Status::NotSupported("SPATIAL KEY in ENGINE=CAIRN");
     if (form.key_info[key].algorithm == HA_KEY_ALG_FULLTEXT) return Status::NotSupported("FULLTEXT KEY in ENGINE=CAIRN");
-  }
-  const int command = thd_sql_command(thd);
-  if (command == SQLCOM_CREATE_TABLE || command == SQLCOM_ALTER_TABLE) {
-    List_iterator_fast<Key> keys(thd->lex->alter_info.key_list);
-    while (const Key* key = keys++) {
-      if (key->type == Key::FOREIGN_KEY) return Status::NotSupported("FOREIGN KEY in ENGINE=CAIRN");
-    }
   }
   return Status::Ok();
 }
@@ -53,15 +47,24 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), table_type(), "ROW_TYPE");
     return HA_WRONG_CREATE_OPTION;
   }
-  Status status = RefusedClause(ha_thd(), *form);
+  Status status = RefusedClause(*form);
   codec::RecordLayout layout;
   if (status.ok()) status = LayoutOf(*form, &layout);
   if (status.ok()) {
     catalog::TableDef def = DefinitionOf(*form, layout, TableNameOfPath(name));
     // The share of any table that is being created claims to be of a temporary one.
     def.temporary = create_info->tmp_table();
+    std::vector<catalog::ForeignKeyDef> keys;
+    std::string original;
+    if (const int error = ForeignKeysOfNewTable(ha_thd(), *form, *create_info, def, &keys, &original); error != 0) {
+      return error;
+    }
     std::shared_ptr<catalog::Table> created;
-    status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created);
+    status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created, keys, original);
+    if (status.Is(Status::Code::kAlreadyExists) && status.message().starts_with("foreign key")) {
+      WarnOfTakenName(ha_thd(), def.name, keys, std::string(status.message()));
+      return HA_ERR_FOUND_DUPP_KEY;
+    }
   }
   if (status.ok()) WarnOfDirectories(ha_thd(), *create_info);
   if (status.Is(Status::Code::kNotSupported)) {
@@ -88,6 +91,7 @@ int DropTableByPath(const char* path) {
   std::shared_ptr<catalog::Table> table;
   const std::string name = TableNameOfPath(path);
   if (GlobalEngine()->catalog().Find(name, &table).ok() && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  if (table != nullptr && ChecksForeignKeys(current_thd) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
   const Status status = GlobalEngine()->catalog().Drop(name);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
   if (status.ok()) GlobalEngine()->WakeReclaimer();
@@ -157,6 +161,7 @@ bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table
 }
 
 enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) {
+  if (!KeysOfAlteredStay(access_->def(), *altered, *changes)) return HA_ALTER_ERROR;
   const HA_CREATE_INFO& create_info = *changes->create_info;
   alter_table_operations wanted = changes->handler_flags;
   if ((create_info.used_fields & ~HA_CREATE_USED_COMMENT) == 0) wanted &= ~ALTER_OPTIONS;

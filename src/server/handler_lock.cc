@@ -107,6 +107,7 @@ int Handler::BeginStatement(THD* thd) {
   if (!status.ok()) return Fail(status);
   BindReader();
   writer_bound_ = false;
+  is_refereed_ = false;
   copies_alter_ = DefinesTables(thd_sql_command(thd)) && name_.find("/#sql") != std::string::npos;
   return 0;
 }
@@ -122,7 +123,8 @@ int Handler::external_lock(THD* thd, int lock_type) {
     return CheckLoadEnded();
   }
   if (lock_type == F_WRLCK && !locking_) SetReadMode(true, txn::LockMode::kExclusive, false);
-  return BeginStatement(thd);
+  const int error = BeginStatement(thd);
+  return error == 0 && lock_type == F_WRLCK ? BeginForeignKeys(thd) : error;
 }
 
 // A statement under LOCK TABLES, or on a temporary table that is locked already.
@@ -134,7 +136,8 @@ int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
   } else {
     SetReadMode(!DefinesTables(thd_sql_command(thd)), txn::LockMode::kShared, false);
   }
-  return BeginStatement(thd);
+  const int error = BeginStatement(thd);
+  return error == 0 && WritesRows() ? BeginForeignKeys(thd) : error;
 }
 
 // The server found that the row read last does not match. READ COMMITTED gives its lock back.

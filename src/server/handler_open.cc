@@ -105,6 +105,9 @@ int Handler::open(const char* name, int, uint) {
   }
   if (!status.ok()) return Fail(status);
   has_blobs_ = table_share->blob_fields != 0;
+  // A scan of the table may come to rows that an UPDATE has given another primary key: the server collects
+  // positions first if it knows.
+  key_used_on_scan = table_share->primary_key;
   ChoosePositionForm();
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
@@ -113,6 +116,8 @@ int Handler::close() {
   EndCopy();
   LeaveSession();
   scan_.Close();
+  referee_.reset();
+  is_refereed_ = false;
   access_.reset();
   return 0;
 }
@@ -136,6 +141,8 @@ int Handler::reset() {
   scan_.Close();
   reader_.Reset();
   writer_.Reset();
+  if (is_refereed_) referee_->End();
+  is_refereed_ = false;
   kept_value_.ShrinkAbove(size_t{1} << 20);
   keyread_ = false;
   covering_ = false;
@@ -174,9 +181,15 @@ void Handler::print_error(int error, myf flags) {
 }
 
 bool Handler::get_error_message(int error, String* text) {
-  if (error != kErrorWithMessage) return false;
+  const bool names_foreign_key = error == HA_ERR_NO_REFERENCED_ROW || error == HA_ERR_ROW_IS_REFERENCED ||
+                                 error == HA_ERR_FK_DEPTH_EXCEEDED;
+  if (error != kErrorWithMessage && !names_foreign_key) return false;
   const Session* const session = Session::Existing(ha_thd());
-  const std::string& message = session == nullptr ? error_message_ : session->error_message;
+  // A table that is dropped names no key.
+  const std::string none;
+  const std::string& message = names_foreign_key && access_ == nullptr ? none
+                               : session == nullptr                    ? error_message_
+                                                                       : session->error_message;
   text->copy(message.data(), message.size(), system_charset_info);
   return false;
 }
@@ -186,6 +199,8 @@ void Handler::DetachCursors() { scan_.Detach(); }
 void Handler::OnSessionEnd() {
   scan_.Close();
   reader_.Reset();
+  referee_.reset();
+  is_refereed_ = false;
   is_registered_ = false;
   session_ = nullptr;
 }

@@ -18,6 +18,7 @@ constexpr uint64_t kCopiedBytesMax = uint64_t{4} << 20;
 void Handler::BindWriter() {
   if (writer_bound_ && !IsSequence()) return;
   writer_.Bind(&ActiveTransaction(), access_.get(), LockSettings(ha_thd()));
+  if (is_refereed_) writer_.SetGuard(referee_.get());
   writer_bound_ = true;
 }
 
@@ -28,6 +29,7 @@ int Handler::FinishWrite(const Status& status) {
     scan_.Detach();
     return Fail(autonomous_->Commit(engine::DurabilityOf(FlushSetting())));
   }
+  NoteForeignKeyError(status);
   if (status.Is(Status::Code::kDuplicateKey)) NoteDuplicateKey(writer_.duplicate_index());
   return Fail(status);
 }
@@ -98,14 +100,26 @@ bool Handler::RecordsAreEqual() const {
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
   BindWriter();
-  const Status status = writer_.Update(RowOf(old_record), RowOf(new_record), TouchedColumns());
+  const ColumnSet touched = TouchedColumns();
+  const auto change = [&] { return writer_.Update(RowOf(old_record), RowOf(new_record), touched); };
+  const bool leads_on = is_refereed_ && referee_->UpdateChangesChildren(touched);
+  const Status status = !leads_on ? change() : ChangeWithChildren([&] {
+    CAIRN_RETURN_IF_ERROR(change());
+    return referee_->AfterUpdate(old_record, new_record, touched);
+  });
   if (status.ok()) NoteAutoIncrement(new_record);
   return FinishWrite(status);
 }
 
 int Handler::delete_row(const uchar* record) {
   BindWriter();
-  return FinishWrite(writer_.Delete(RowOf(record)));
+  if (!is_refereed_) return FinishWrite(writer_.Delete(RowOf(record)));
+  const auto change = [&] {
+    CAIRN_RETURN_IF_ERROR(referee_->BeforeDelete(record));
+    CAIRN_RETURN_IF_ERROR(writer_.Delete(RowOf(record)));
+    return referee_->AfterDelete(record);
+  };
+  return FinishWrite(referee_->DeleteChangesChildren() ? ChangeWithChildren(change) : change());
 }
 
 }  // namespace cairn::server

@@ -204,7 +204,8 @@ handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root)
 
 void FillHandlerton(handlerton* hton) {
   hton->create = CreateHandler;
-  hton->flags = HTON_SUPPORTS_EXTENDED_KEYS | HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE | HTON_REQUIRES_CLOSE_AFTER_TRUNCATE;
+  hton->flags = HTON_SUPPORTS_EXTENDED_KEYS | HTON_SUPPORTS_FOREIGN_KEYS | HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE |
+                HTON_REQUIRES_CLOSE_AFTER_TRUNCATE;
   hton->close_connection = CloseConnection;
   hton->kill_query = KillQuery;
   hton->commit = Commit;

@@ -13,6 +13,7 @@
 #include <key.h>
 #include <log.h>
 #include <sql_base.h>
+#include <sql_show.h>
 #include <sql_table.h>
 #include <sql_update.h>
 #include <table.h>

@@ -57,6 +57,9 @@ class Session {
   Status CommitAndContinue(store::Durability durability);
   Status RollbackToSavepoint(txn::SavepointId savepoint);
 
+  // Lets scans go on over what the transaction has written meanwhile.
+  void DetachCursors();
+
   // The outcome of a commit that was made in commit_ordered, told to commit() later.
   bool committed_in_order = false;
   Status ordered_outcome;
@@ -72,8 +75,6 @@ class Session {
   void DetachPrepared();
 
  private:
-  void DetachCursors();
-
   THD* const thd_;
   std::unique_ptr<txn::Transaction> transaction_;
   std::vector<CursorHolder*> holders_;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Foreign keys in the dictionary: read at the start, changed together with tables.
+#include <algorithm>
+
+#include "catalog/catalog.h"
+#include "catalog/catalog_batch.h"
+#include "catalog/dictionary_keys.h"
+#include "catalog/foreign_key_change.h"
+#include "store/cursor.h"
+
+namespace cairn::catalog {
+
+using store::Batch;
+using store::Durability;
+using store::Family;
+
+std::shared_ptr<const ForeignKeySet> ForeignKeyChange::After() const {
+  std::vector<ForeignKeyPtr> keys = from_->All();
+  std::erase_if(keys, [&](const ForeignKeyPtr& key) {
+    return std::find(removed_.begin(), removed_.end(), key) != removed_.end();
+  });
+  keys.insert(keys.end(), added_.begin(), added_.end());
+  return std::make_shared<const ForeignKeySet>(std::move(keys));
+}
+
+Status Catalog::LoadForeignKeys() {
+  const std::string lower = KindKey(RecordKind::kForeignKey);
+  const std::string upper = KindEnd(RecordKind::kForeignKey);
+  store::CursorOptions options;
+  options.lower_bound = lower;
+  options.upper_bound = upper;
+  store::Cursor cursor;
+  CAIRN_RETURN_IF_ERROR(store_->OpenCursor(Family::kDictionary, options, &cursor));
+  std::vector<ForeignKeyPtr> keys;
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+    ForeignKeyDef key;
+    CAIRN_RETURN_IF_ERROR(DecodeForeignKey(cursor.value(), &key));
+    if (cursor.key() != ForeignKeyKey(key.child, key.name)) {
+      return Status::Corruption("foreign key " + key.name + " of the dictionary is not where it belongs");
+    }
+    keys.push_back(std::make_shared<const ForeignKeyDef>(std::move(key)));
+  }
+  foreign_keys_.store(std::make_shared<const ForeignKeySet>(std::move(keys)));
+  return cursor.status();
+}
+
+void Catalog::PutForeignKeys(const ForeignKeyChange& change, Batch* batch) {
+  for (const ForeignKeyPtr& key : change.removed()) batch->Delete(Family::kDictionary, ForeignKeyKey(key->child, key->name));
+  for (const ForeignKeyPtr& key : change.added()) {
+    ByteBuffer bytes;
+    EncodeForeignKey(*key, &bytes);
+    batch->Put(Family::kDictionary, ForeignKeyKey(key->child, key->name), bytes.view());
+  }
+  // An earlier program would leave the keys unchecked.
+  if (change.added().empty() || format_version_ >= kFormatWithForeignKeys) return;
+  PutFormat(kFormatWithForeignKeys, batch);
+}
+
+void Catalog::PublishForeignKeys(const ForeignKeyChange& change) {
+  if (change.empty()) return;
+  if (!change.added().empty()) format_version_ = std::max(format_version_, kFormatWithForeignKeys);
+  foreign_keys_.store(change.After(), std::memory_order_release);
+  definitions_version_.fetch_add(1, std::memory_order_acq_rel);
+}
+
+Status Catalog::DropForeignKeys(const std::string& child, const std::vector<std::string>& names) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ForeignKeyChange change(foreign_keys());
+  for (const ForeignKeyPtr& key : foreign_keys()->OfChild(child)) {
+    if (std::find(names.begin(), names.end(), key->name) != names.end()) change.Remove(key);
+  }
+  if (change.empty()) return Status::Ok();
+  Batch batch(*store_);
+  PutForeignKeys(change, &batch);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+  PublishForeignKeys(change);
+  return Status::Ok();
+}
+
+}  // namespace cairn::catalog

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The foreign keys that come, go and change with one change of the dictionary.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "catalog/foreign_key_set.h"
+
+namespace cairn::catalog {
+
+// Thread rule: one thread.
+class ForeignKeyChange {
+ public:
+  explicit ForeignKeyChange(std::shared_ptr<const ForeignKeySet> from) : from_(std::move(from)) {}
+
+  void Add(ForeignKeyDef key) { added_.push_back(std::make_shared<const ForeignKeyDef>(std::move(key))); }
+  void Remove(const ForeignKeyPtr& key) { removed_.push_back(key); }
+  void RemoveOfChild(const std::string& table) {
+    for (const ForeignKeyPtr& key : from_->OfChild(table)) Remove(key);
+  }
+  // Replaces every key that `edit` returns differently.
+  void Edit(const std::function<ForeignKeyDef(const ForeignKeyDef&)>& edit) {
+    for (const ForeignKeyPtr& key : from_->All()) {
+      ForeignKeyDef edited = edit(*key);
+      if (edited == *key) continue;
+      Remove(key);
+      Add(std::move(edited));
+    }
+  }
+
+  bool empty() const { return added_.empty() && removed_.empty(); }
+  const std::vector<ForeignKeyPtr>& added() const { return added_; }
+  const std::vector<ForeignKeyPtr>& removed() const { return removed_; }
+  std::shared_ptr<const ForeignKeySet> After() const;
+
+ private:
+  const std::shared_ptr<const ForeignKeySet> from_;
+  std::vector<ForeignKeyPtr> added_;
+  std::vector<ForeignKeyPtr> removed_;
+};
+
+}  // namespace cairn::catalog

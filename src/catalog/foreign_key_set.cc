@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Looking up foreign keys, and how they follow names.
+#include "catalog/foreign_key_set.h"
+
+#include <algorithm>
+
+namespace cairn::catalog {
+namespace {
+
+std::string_view DatabaseOf(std::string_view table) { return table.substr(0, table.find('/')); }
+std::string_view TableOf(std::string_view table) { return table.substr(table.find('/') + 1); }
+
+// Names of constraints are compared as the server does: ASCII letters without their case. Other letters count as they
+// are, which only lets more names live side by side.
+bool SameName(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+void Sort(std::vector<ForeignKeyPtr>* keys) {
+  std::sort(keys->begin(), keys->end(), [](const ForeignKeyPtr& a, const ForeignKeyPtr& b) {
+    return std::pair(DatabaseOf(a->child), std::string_view(a->name)) <
+           std::pair(DatabaseOf(b->child), std::string_view(b->name));
+  });
+}
+
+void RenameColumns(const TableDef& from, const TableDef& to, std::vector<std::string>* names) {
+  for (std::string& name : *names) {
+    const auto old = std::find_if(from.columns.begin(), from.columns.end(),
+                                  [&](const ColumnDef& column) { return column.name == name; });
+    if (old == from.columns.end()) continue;
+    const auto now = std::find_if(to.columns.begin(), to.columns.end(),
+                                  [&](const ColumnDef& column) { return column.column_id == old->column_id; });
+    if (now != to.columns.end()) name = now->name;
+  }
+}
+
+}  // namespace
+
+ForeignKeySet::ForeignKeySet(std::vector<ForeignKeyPtr> keys) {
+  for (ForeignKeyPtr& key : keys) {
+    if (!IsNameOfCopy(key->child)) by_parent_[key->parent].push_back(key);
+    by_child_[key->child].push_back(std::move(key));
+  }
+  for (auto& [table, of_table] : by_child_) Sort(&of_table);
+  for (auto& [table, of_table] : by_parent_) Sort(&of_table);
+}
+
+const std::vector<ForeignKeyPtr>& ForeignKeySet::Find(const Map& map, std::string_view table) {
+  static const std::vector<ForeignKeyPtr> none;
+  const auto found = map.find(table);
+  return found == map.end() ? none : found->second;
+}
+
+const std::vector<ForeignKeyPtr>& ForeignKeySet::OfChild(std::string_view table) const { return Find(by_child_, table); }
+const std::vector<ForeignKeyPtr>& ForeignKeySet::OfParent(std::string_view table) const {
+  return Find(by_parent_, table);
+}
+
+bool ForeignKeySet::HasName(std::string_view child, std::string_view name, std::string_view except) const {
+  const std::string prefix = std::string(DatabaseOf(child)) + "/";
+  for (auto at = by_child_.lower_bound(prefix); at != by_child_.end() && at->first.starts_with(prefix); ++at) {
+    if (IsNameOfCopy(at->first) || at->first == except) continue;
+    for (const ForeignKeyPtr& key : at->second) {
+      if (SameName(key->name, name)) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<ForeignKeyPtr> ForeignKeySet::All() const {
+  std::vector<ForeignKeyPtr> all;
+  for (const auto& [table, keys] : by_child_) all.insert(all.end(), keys.begin(), keys.end());
+  return all;
+}
+
+ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to) {
+  ForeignKeyDef renamed = key;
+  const bool stands_in = IsNameOfCopy(from) || IsNameOfCopy(to);
+  if (key.parent == from && !stands_in) renamed.parent = to;
+  if (key.child != from) return renamed;
+  renamed.child = to;
+  // A made-up name follows the table it was made from.
+  const std::string made_up = std::string(TableOf(from)) + "_ibfk_";
+  if (!stands_in && key.name.starts_with(made_up)) {
+    renamed.name = std::string(TableOf(to)) + "_ibfk_" + key.name.substr(made_up.size());
+  }
+  return renamed;
+}
+
+ForeignKeyDef AfterColumnsRenamed(const ForeignKeyDef& key, const TableDef& from, const TableDef& to) {
+  ForeignKeyDef renamed = key;
+  if (key.child == from.name) RenameColumns(from, to, &renamed.child_columns);
+  if (key.parent == from.name) RenameColumns(from, to, &renamed.parent_columns);
+  return renamed;
+}
+
+}  // namespace cairn::catalog

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// All foreign keys there are, to be looked up by either table.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/foreign_key.h"
+#include "catalog/table_def.h"
+
+namespace cairn::catalog {
+
+using ForeignKeyPtr = std::shared_ptr<const ForeignKeyDef>;
+
+// Whether the server made up the table's name while it alters another one: what such a table has is not seen yet.
+inline bool IsNameOfCopy(std::string_view table) { return table.find("/#sql") != std::string_view::npos; }
+
+// Thread rule: immutable; a change makes another set.
+class ForeignKeySet {
+ public:
+  // The order of lists is that of the names, which is also the order in which keys are checked.
+  ForeignKeySet() = default;
+  explicit ForeignKeySet(std::vector<ForeignKeyPtr> keys);
+
+  bool empty() const { return by_child_.empty(); }
+
+  // Those of the table itself, and those of others (and itself) that refer to it. A copy that ALTER TABLE
+  // fills refers to nobody in the second sense.
+  const std::vector<ForeignKeyPtr>& OfChild(std::string_view table) const;
+  const std::vector<ForeignKeyPtr>& OfParent(std::string_view table) const;
+
+  // Whether a key of this name exists in the child's database, on another table than `except` and copies of ALTER TABLE,
+  // which have the names of their originals.
+  bool HasName(std::string_view child, std::string_view name, std::string_view except) const;
+
+  std::vector<ForeignKeyPtr> All() const;
+
+ private:
+  using Map = std::map<std::string, std::vector<ForeignKeyPtr>, std::less<>>;
+  static const std::vector<ForeignKeyPtr>& Find(const Map& map, std::string_view table);
+
+  Map by_child_;
+  Map by_parent_;
+};
+
+// What becomes of a key when a table is renamed. A name of ALTER TABLE's own only stands in for the table: those who
+// refer to it go on meaning its name.
+ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to);
+
+// What becomes of a key when columns of `from`, a child or a parent, are renamed by `to`. Columns are the same when
+// their numbers are.
+ForeignKeyDef AfterColumnsRenamed(const ForeignKeyDef& key, const TableDef& from, const TableDef& to);
+
+}  // namespace cairn::catalog

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Foreign keys as bytes, by name, and through changes of the dictionary.
+#include "catalog/foreign_key.h"
+
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.h"
+#include "catalog/foreign_key_fit.h"
+#include "catalog/foreign_key_set.h"
+#include "store/store_testing.h"
+
+namespace cairn::catalog {
+namespace {
+
+using Code = Status::Code;
+
+ForeignKeyDef Key(const std::string& name, const std::string& child, const std::string& parent) {
+  return {.name = name, .child = child, .parent = parent, .child_columns = {"b"}, .parent_columns = {"a"},
+          .on_delete = ForeignAction::kCascade, .on_update = ForeignAction::kSetNull};
+}
+
+TEST(ForeignKeyBytes, VectorOfTheFormat) {
+  ByteBuffer bytes;
+  EncodeForeignKey(Key("k", "d/c", "d/p"), &bytes);
+  std::string body = bytes.ToString().substr(0, bytes.size() - 4);
+  EXPECT_EQ(body, std::string("\x01\x01k\x03" "d/c\x03" "d/p\x02\x03\x01\x01" "b\x01" "a"));
+  ForeignKeyDef back;
+  ASSERT_TRUE(DecodeForeignKey(bytes.view(), &back).ok());
+  EXPECT_EQ(back, Key("k", "d/c", "d/p"));
+}
+
+TEST(ForeignKeyBytes, DamageIsSeen) {
+  ByteBuffer bytes;
+  EncodeForeignKey(Key("some_name", "d/child", "d/parent"), &bytes);
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string damaged = bytes.ToString();
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    ForeignKeyDef back;
+    const Status status = DecodeForeignKey(damaged, &back);
+    EXPECT_TRUE(status.Is(Code::kCorruption) || (bit < 8 && status.Is(Code::kFormatTooNew))) << bit;
+  }
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    ForeignKeyDef back;
+    EXPECT_FALSE(DecodeForeignKey(bytes.view().substr(0, size), &back).ok()) << size;
+  }
+}
+
+class ForeignKeyCatalogTest : public ::testing::Test, public store::StoreFixture {
+ protected:
+  void SetUp() override { OpenBoth(); }
+  void OpenBoth() {
+    Open();
+    ASSERT_TRUE(Catalog::Open(store.get(), &catalog).ok());
+  }
+  void LosePower() {
+    catalog.reset();
+    Crash();
+    OpenBoth();
+  }
+  static TableDef Def(const std::string& name) {
+    TableDef def;
+    def.name = name;
+    def.columns.push_back({.column_id = 1, .name = "a", .type = 0, .data_bytes_max = 4});
+    def.columns.push_back({.column_id = 2, .name = "b", .type = 0, .nullable = true, .data_bytes_max = 4});
+    def.indexes.push_back({.id = {}, .name = "PRIMARY", .kind = IndexKind::kPrimary, .parts = {{.column = 0}}});
+    def.indexes.push_back({.id = {}, .name = "b", .kind = IndexKind::kSecondary, .parts = {{.column = 1}}});
+    return def;
+  }
+  void Create(const std::string& name, const std::vector<ForeignKeyDef>& keys = {}, const std::string& original = {}) {
+    std::shared_ptr<Table> table;
+    const Status status = catalog->Create(Def(name), 0, &table, keys, original);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  std::string Children(const std::string& parent) {
+    std::string text;
+    for (const ForeignKeyPtr& key : catalog->foreign_keys()->OfParent(parent)) text += key->child + ":" + key->name + " ";
+    return text;
+  }
+  std::unique_ptr<Catalog> catalog;
+};
+
+TEST_F(ForeignKeyCatalogTest, KeysSurvivePowerLossAndGoWithTheirTable) {
+  Create("d/p");
+  Create("d/c", {Key("k", "d/c", "d/p"), Key("l", "d/c", "d/p")});
+  EXPECT_EQ(Children("d/p"), "d/c:k d/c:l ");
+  LosePower();
+  EXPECT_EQ(Children("d/p"), "d/c:k d/c:l ");
+  ASSERT_TRUE(catalog->Drop("d/c").ok());
+  EXPECT_EQ(Children("d/p"), "");
+  LosePower();
+  EXPECT_TRUE(catalog->foreign_keys()->empty());
+}
+
+TEST_F(ForeignKeyCatalogTest, NamesAreUniqueInADatabase) {
+  Create("d/p");
+  Create("d/c", {Key("k", "d/c", "d/p")});
+  std::shared_ptr<Table> table;
+  EXPECT_TRUE(catalog->Create(Def("d/e"), 0, &table, {Key("K", "d/e", "d/p")}).Is(Code::kAlreadyExists));
+  EXPECT_FALSE(catalog->Find("d/e", &table).ok());
+  Create("other/e", {Key("k", "other/e", "d/p")});
+}
+
+TEST_F(ForeignKeyCatalogTest, KeysFollowRenames) {
+  Create("d/p");
+  Create("d/c", {Key("c_ibfk_1", "d/c", "d/p")});
+  ASSERT_TRUE(catalog->Rename("d/p", "d/q").ok());
+  ASSERT_TRUE(catalog->Rename("d/c", "d/e").ok());
+  LosePower();
+  EXPECT_EQ(Children("d/p"), "");
+  EXPECT_EQ(Children("d/q"), "d/e:e_ibfk_1 ");
+}
+
+TEST_F(ForeignKeyCatalogTest, ACopyOfAlterTakesTheTablesPlace) {
+  Create("d/p");
+  Create("d/c", {Key("k", "d/c", "d/p")});
+  Create("d/#sql-1", {Key("k", "d/#sql-1", "d/p")}, "d/c");
+  EXPECT_EQ(Children("d/p"), "d/c:k ");
+  ASSERT_TRUE(catalog->Rename("d/c", "d/#sql-2").ok());
+  ASSERT_TRUE(catalog->Rename("d/#sql-1", "d/c").ok());
+  ASSERT_TRUE(catalog->Drop("d/#sql-2").ok());
+  // The parent by a copy: who refers to it means its name.
+  Create("d/#sql-3");
+  ASSERT_TRUE(catalog->Rename("d/p", "d/#sql-4").ok());
+  ASSERT_TRUE(catalog->Rename("d/#sql-3", "d/p").ok());
+  ASSERT_TRUE(catalog->Drop("d/#sql-4").ok());
+  LosePower();
+  EXPECT_EQ(Children("d/p"), "d/c:k ");
+}
+
+TEST(ForeignKeyFit, IndexesThatBeginWithTheColumns) {
+  TableDef def;
+  for (const char* name : {"a", "b", "c"}) {
+    def.columns.push_back({.column_id = static_cast<uint32_t>(def.columns.size() + 1), .name = name, .type = 0, .data_bytes_max = 4});
+  }
+  def.indexes.push_back({.id = {}, .name = "PRIMARY", .kind = IndexKind::kPrimary, .parts = {{.column = 0}}});
+  def.indexes.push_back({.id = {}, .name = "b", .kind = IndexKind::kSecondary, .parts = {{.column = 1}}});
+  def.indexes.push_back({.id = {}, .name = "c", .kind = IndexKind::kSecondary, .parts = {{.column = 2, .prefix_bytes = 2}}});
+  ForeignKeyPlace place;
+  size_t wrong;
+  EXPECT_EQ(PlaceForeignKey(def, {"a"}, &place, &wrong), ForeignKeyFault::kNone);
+  EXPECT_EQ(place.index, 0u);
+  EXPECT_EQ(PlaceForeignKey(def, {"b"}, &place, &wrong), ForeignKeyFault::kNone);
+  EXPECT_EQ(place.index, 1u);
+  // Its entries end with the primary key.
+  EXPECT_EQ(PlaceForeignKey(def, {"b", "a"}, &place, &wrong), ForeignKeyFault::kNone);
+  EXPECT_EQ(PlaceForeignKey(def, {"a", "b"}, &place, &wrong), ForeignKeyFault::kNoIndex);
+  EXPECT_EQ(PlaceForeignKey(def, {"c"}, &place, &wrong), ForeignKeyFault::kOnlyPrefix);
+  EXPECT_EQ(PlaceForeignKey(def, {"x"}, &place, &wrong), ForeignKeyFault::kNoColumn);
+}
+
+}  // namespace
+}  // namespace cairn::catalog

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Records of a table that the server has not opened: a layout made from the dictionary alone.
+#pragma once
+
+#include <functional>
+
+#include "base/status.h"
+#include "catalog/table_access.h"
+#include "catalog/table_def.h"
+#include "codec/collation.h"
+#include "codec/record_layout.h"
+
+namespace cairn::catalog {
+
+// The collation of a number in the dictionary (ColumnDef::collation_id, not 0); null for one that the server has not.
+using CollationById = std::function<const codec::Collation*(uint32_t id)>;
+
+// A layout whose records can be stored as rows of the table. It is not the server's: where values lie differs.
+// kCorruption for a column of no known type or collation.
+Status PlainLayoutOf(const TableDef& def, const CollationById& collation_by_id, codec::RecordLayout* layout);
+
+}  // namespace cairn::catalog

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A column's value from one table's record into another's.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/record_layout.h"
+
+namespace cairn::codec {
+
+// Whether every value of one column means the same in the other, so that keys made of either are equal when the
+// values are: columns of numbers and of fixed bytes must be stored alike, texts need one collation. They may differ in
+// how long a text may be, and in whether they may be NULL.
+bool AreComparable(const ColumnLayout& a, const ColumnLayout& b);
+
+// Copies the value. False, with the target unspecified, when it does not fit. A NULL needs a column that may be NULL.
+// Precondition: AreComparable, and no kBlob.
+[[nodiscard]] bool CopyValue(const ColumnLayout& from, const uint8_t* from_record, const ColumnLayout& to,
+                             uint8_t* to_record);
+
+// Whether the columns of two records hold the same bytes. Precondition: same layout for both records, no kBlob.
+bool SameBytes(const ColumnLayout& column, const uint8_t* a, const uint8_t* b);
+
+// Whether the column is NULL in the record; makes it so.
+bool IsNull(const ColumnLayout& column, const uint8_t* record);
+void MakeNull(const RecordLayout& layout, size_t column, uint8_t* record);
+
+}  // namespace cairn::codec

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Foreign keys of the server's statements: from clauses to definitions, and back to text.
+#pragma once
+
+#include "server/server_headers.h"
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "catalog/foreign_key_set.h"
+#include "catalog/table_def.h"
+#include "codec/collation.h"
+
+namespace cairn::server {
+
+// The collation of a number in the dictionary; null when the server has none.
+const codec::Collation* CollationOfId(uint32_t id);
+
+// Whether the connection wants foreign keys to be checked.
+bool ChecksForeignKeys(THD* thd);
+
+// "database/table" of names as SQL has them, and back.
+std::string TableNameOf(const char* database, const char* table);
+struct SqlName {
+  std::string database;
+  std::string table;
+};
+SqlName SqlNameOf(const std::string& name);
+
+// The table that ALTER TABLE (or what is done by it) works on; empty when the statement is none of these.
+std::string AlteredTable(THD* thd);
+
+// "CONSTRAINT `c` FOREIGN KEY (`a`) REFERENCES `p` (`b`) ON DELETE CASCADE".
+std::string TextOf(THD* thd, const catalog::ForeignKeyDef& key);
+// The same after the name of the child: what errors say of it.
+std::string TextInErrors(THD* thd, const catalog::ForeignKeyDef& key);
+
+// The foreign keys that a table is created with: those of the statement's clauses, and for a copy made by ALTER TABLE
+// those of its `original` (else empty) that are not dropped. All are found to fit their tables, and so are those that
+// refer to the table already. Otherwise the server's error for it, after a warning that says why.
+int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const catalog::TableDef& def,
+                          std::vector<catalog::ForeignKeyDef>* keys, std::string* original);
+
+// Warns why a key's name cannot be had.
+void WarnOfTakenName(THD* thd, const std::string& table, const std::vector<catalog::ForeignKeyDef>& keys,
+                     const std::string& message);
+
+// Whether foreign keys allow an index or column to go that ALTER TABLE drops; raises the error if not.
+bool KeysOfAlteredStay(const catalog::TableDef& def, const TABLE& altered, const Alter_inplace_info& changes);
+
+// Locks the definitions of all tables that a change of rows of `table` may lead to, until the transaction ends. An
+// error of the server's, which has been raised.
+int LockDefinitions(THD* thd, const catalog::ForeignKeySet& keys, const std::string& table);
+
+// Whether anybody but the table itself refers to it; when its database is dropped, from outside.
+bool IsReferenced(THD* thd, const std::string& table);
+
+}  // namespace cairn::server

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Foreign keys: what the server asks about them, and row changes that go by them.
+#include "server/handler.h"
+
+#include "server/errors.h"
+#include "server/foreign_keys.h"
+#include "server/sysvars.h"
+
+namespace cairn::server {
+
+using catalog::ForeignAction;
+using catalog::ForeignKeyDef;
+using catalog::ForeignKeyPtr;
+
+namespace {
+
+enum_fk_option OptionOf(ForeignAction action) {
+  switch (action) {
+    case ForeignAction::kRestrict: return FK_OPTION_RESTRICT;
+    case ForeignAction::kNoAction: return FK_OPTION_NO_ACTION;
+    case ForeignAction::kCascade: return FK_OPTION_CASCADE;
+    case ForeignAction::kSetNull: return FK_OPTION_SET_NULL;
+  }
+  return FK_OPTION_RESTRICT;
+}
+
+LEX_CSTRING* Lex(THD* thd, const std::string& text) {
+  return thd_make_lex_string(thd, nullptr, text.data(), text.size(), 1);
+}
+
+bool IsNullable(const catalog::TableDef& def, const std::string& name) {
+  for (const catalog::ColumnDef& column : def.columns) {
+    if (column.name == name) return column.nullable;
+  }
+  return false;
+}
+
+// In the statement's memory.
+FOREIGN_KEY_INFO* InfoOf(THD* thd, const ForeignKeyDef& key) {
+  catalog::Catalog& catalog = GlobalEngine()->catalog();
+  const SqlName child = SqlNameOf(key.child), parent = SqlNameOf(key.parent);
+  FOREIGN_KEY_INFO info;
+  info.foreign_id = Lex(thd, key.name);
+  info.foreign_db = Lex(thd, child.database);
+  info.foreign_table = Lex(thd, child.table);
+  info.referenced_db = Lex(thd, parent.database);
+  info.referenced_table = Lex(thd, parent.table);
+  info.update_method = OptionOf(key.on_update);
+  info.delete_method = OptionOf(key.on_delete);
+  info.referenced_key_name = nullptr;
+  std::shared_ptr<catalog::Table> child_table, parent_table;
+  const bool has_child = catalog.Find(key.child, &child_table).ok();
+  const bool has_parent = catalog.Find(key.parent, &parent_table).ok();
+  const auto count = static_cast<unsigned>(key.child_columns.size());
+  for (unsigned i = 0; i < count; ++i) {
+    info.foreign_fields.push_back(Lex(thd, key.child_columns[i]), thd->mem_root);
+    info.referenced_fields.push_back(Lex(thd, key.parent_columns[i]), thd->mem_root);
+    if (has_child && IsNullable(child_table->def(), key.child_columns[i])) info.set_nullable(thd, false, i, count);
+    if (has_parent && IsNullable(parent_table->def(), key.parent_columns[i])) info.set_nullable(thd, true, i, count);
+  }
+  catalog::ForeignKeyPlace place;
+  size_t wrong;
+  if (has_parent && catalog::PlaceForeignKey(parent_table->def(), key.parent_columns, &place, &wrong) ==
+                        catalog::ForeignKeyFault::kNone) {
+    info.referenced_key_name = Lex(thd, parent_table->def().indexes[place.index].name);
+  }
+  return static_cast<FOREIGN_KEY_INFO*>(thd_memdup(thd, &info, sizeof info));
+}
+
+int AddInfos(THD* thd, const std::vector<ForeignKeyPtr>& keys, List<FOREIGN_KEY_INFO>* infos) {
+  for (const ForeignKeyPtr& key : keys) infos->push_back(InfoOf(thd, *key), thd->mem_root);
+  return 0;
+}
+
+bool IsOfForeignKey(const Status& status) {
+  using Code = Status::Code;
+  return status.Is(Code::kNoReferencedRow) || status.Is(Code::kRowIsReferenced) || status.Is(Code::kForeignDuplicate) ||
+         status.Is(Code::kCascadeTooDeep);
+}
+
+}  // namespace
+
+char* Handler::get_foreign_key_create_info() {
+  std::string text;
+  for (const ForeignKeyPtr& key : GlobalEngine()->catalog().foreign_keys()->OfChild(access_->def().name)) {
+    text += ",\n  " + TextOf(ha_thd(), *key);
+  }
+  return text.empty() ? nullptr : my_strdup(PSI_NOT_INSTRUMENTED, text.c_str(), MYF(MY_WME));
+}
+
+void Handler::free_foreign_key_create_info(char* text) { my_free(text); }
+
+int Handler::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* keys) {
+  return AddInfos(thd, GlobalEngine()->catalog().foreign_keys()->OfChild(access_->def().name), keys);
+}
+
+int Handler::get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* keys) {
+  return AddInfos(thd, GlobalEngine()->catalog().foreign_keys()->OfParent(access_->def().name), keys);
+}
+
+bool Handler::referenced_by_foreign_key() const noexcept {
+  return !GlobalEngine()->catalog().foreign_keys()->OfParent(access_->def().name).empty();
+}
+
+bool Handler::can_switch_engines() {
+  return !referenced_by_foreign_key() && GlobalEngine()->catalog().foreign_keys()->OfChild(access_->def().name).empty();
+}
+
+// The server asks only whether a table may become partitioned.
+bool Handler::is_fk_defined_on_table_or_index(uint) { return !can_switch_engines(); }
+
+bool Handler::get_foreign_dup_key(char* table_name, uint table_name_bytes, char* key_name, uint key_name_bytes) {
+  if (referee_ == nullptr || referee_->failure().key == nullptr) return false;
+  snprintf(table_name, table_name_bytes, "%s", SqlNameOf(referee_->failure().key->child).table.c_str());
+  snprintf(key_name, key_name_bytes, "%s", referee_->failure().duplicate_index.c_str());
+  return true;
+}
+
+// A statement is going to change rows.
+int Handler::BeginForeignKeys(THD* thd) {
+  is_refereed_ = false;
+  if (access_->def().temporary || !ChecksForeignKeys(thd)) return 0;
+  catalog::Catalog& catalog = GlobalEngine()->catalog();
+  const auto keys = catalog.foreign_keys();
+  const std::string& name = access_->def().name;
+  if (keys->empty() || (keys->OfChild(name).empty() && keys->OfParent(name).empty())) return 0;
+  if (const int error = LockDefinitions(thd, *keys, name); error != 0) return error;
+  if (referee_ == nullptr) {
+    referee_ = std::make_unique<foreign::Referee>(&GlobalEngine()->store(), &catalog, CollationOfId);
+  }
+  foreign::Use use;
+  use.transaction = &session_->transaction();
+  use.table = access_.get();
+  use.lock = LockSettings(thd);
+  use.lock.wait = txn::LockWait::kWait;
+  if (copies_alter_) use.copy_of = AlteredTable(thd);
+  const Status status = referee_->Begin(use);
+  is_refereed_ = status.ok();
+  return Fail(status);
+}
+
+// Changes a row and what depends on it, or nothing.
+Status Handler::ChangeWithChildren(const std::function<Status()>& change) {
+  // Scans under way go on over what is there afterwards.
+  session_->DetachCursors();
+  txn::Transaction& transaction = session_->transaction();
+  const txn::SavepointId savepoint = transaction.SetSavepoint();
+  Status status = change();
+  if (!status.ok()) {
+    const Status undone = session_->RollbackToSavepoint(savepoint);
+    if (undone.ok()) (void)transaction.ReleaseSavepoint(savepoint);
+    return undone.ok() ? std::move(status) : Status(undone.code(), std::string(undone.message()));
+  }
+  CAIRN_RETURN_IF_ERROR(transaction.ReleaseSavepoint(savepoint));
+  for (const std::string& name : referee_->changed_tables()) {
+    const SqlName sql = SqlNameOf(name);
+    std::string key = sql.database + '\0' + sql.table + '\0';
+    mysql_query_cache_invalidate4(ha_thd(), key.data(), static_cast<unsigned>(key.size()), 1);
+  }
+  return status;
+}
+
+// What the error of a change says.
+void Handler::NoteForeignKeyError(const Status& status) {
+  if (!is_refereed_ || !IsOfForeignKey(status) || referee_->failure().key == nullptr) return;
+  if (status.Is(Status::Code::kCascadeTooDeep)) {
+    push_warning_printf(ha_thd(), Sql_condition::WARN_LEVEL_WARN, HA_ERR_ROW_IS_REFERENCED,
+                        "CAIRN: Cannot delete/update rows with cascading foreign key constraints that exceed max depth "
+                        "of %u. Please drop extra constraints and try again",
+                        foreign::Referee::kDepthMax);
+  }
+  ForeignKeyDef key = *referee_->failure().key;
+  if (catalog::IsNameOfCopy(key.child)) key.child = AlteredTable(ha_thd());
+  session_->error_message = TextInErrors(ha_thd(), key);
+}
+
+}  // namespace cairn::server
