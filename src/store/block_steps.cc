@@ -58,15 +58,18 @@ void BlockSteps::ReplaceTrailer() {
   StoreLe64(trailer, sequence_ << 8 | (stored_trailer_ & 0xff));
 }
 
-void BlockSteps::LeaveHere(rocks::BlockBasedTableIterator* table) {
-  BlockMemberOf(*table).Seek(key());
+bool BlockSteps::LeaveHere(rocks::BlockBasedTableIterator* table) {
+  rocks::DataBlockIter& block = BlockMemberOf(*table);
+  block.Seek(key());
   Forget();
+  return block.Valid() && block.key() == key();
 }
 
-void BlockSteps::LeaveForNext(rocks::BlockBasedTableIterator* table) {
+bool BlockSteps::LeaveForNext(rocks::BlockBasedTableIterator* table) {
   if (at_ != end_) return LeaveHere(table);
   Open::SkipToEnd(&BlockMemberOf(*table));
   Forget();
+  return true;
 }
 
 const uint8_t* BlockSteps::ReadHead(const uint8_t* at, uint32_t* shared, uint32_t* own, uint32_t* value_bytes) const {

@@ -30,9 +30,11 @@ class BlockSteps final {
   bool is_inside() const { return at_ != nullptr; }
 
   // Leaves the block so that a Next() of `table` goes on behind the current entry. Precondition: is_inside().
-  void LeaveForNext(rocks::BlockBasedTableIterator* table);
-  // Leaves the block with `table` on the current entry. Precondition: is_inside().
-  void LeaveHere(rocks::BlockBasedTableIterator* table);
+  // False: damaged, as below.
+  bool LeaveForNext(rocks::BlockBasedTableIterator* table);
+  // Leaves the block with `table` on the current entry. Precondition: is_inside(). False when the block does not
+  // find it: its restart points or its order are damaged, and `table` must not be moved on from there.
+  bool LeaveHere(rocks::BlockBasedTableIterator* table);
 
   // To the next entry of the block. False when there is none, or it is not well-formed: nothing has moved then.
   // Precondition: is_inside().

@@ -9,6 +9,7 @@
 #include "db/memtable.h"
 #include "db/range_del_aggregator.h"
 #include "db/table_cache.h"
+#include "file/filename.h"
 #include "table/merging_iterator.h"
 
 #include "store/version_files.h"
@@ -149,10 +150,13 @@ void FileRunStream::GoOnBackward() {
   }
 }
 
+// A compaction may end a file between two versions of a key, so both seeks look for the version.
 void FileRunStream::Seek(const rocks::Slice& target) {
+  damage_ = rocks::Status::OK();
+  const rocks::InternalKeyComparator& order = family_->internal_comparator();
   const rocks::FdWithKeyRange* const file = std::partition_point(
-      run_.files, run_.files + run_.count, [key = UserKey(target)](const rocks::FdWithKeyRange& candidate) {
-        return UserKey(candidate.largest_key) < key;
+      run_.files, run_.files + run_.count, [&order, &target](const rocks::FdWithKeyRange& candidate) {
+        return order.Compare(candidate.largest_key, target) < 0;
       });
   if (file == run_.files + run_.count) return CloseFile();
   OpenFile(static_cast<size_t>(file - run_.files));
@@ -161,9 +165,11 @@ void FileRunStream::Seek(const rocks::Slice& target) {
 }
 
 void FileRunStream::SeekForPrev(const rocks::Slice& target) {
+  damage_ = rocks::Status::OK();
+  const rocks::InternalKeyComparator& order = family_->internal_comparator();
   const rocks::FdWithKeyRange* const behind = std::partition_point(
-      run_.files, run_.files + run_.count, [key = UserKey(target)](const rocks::FdWithKeyRange& candidate) {
-        return UserKey(candidate.smallest_key) <= key;
+      run_.files, run_.files + run_.count, [&order, &target](const rocks::FdWithKeyRange& candidate) {
+        return order.Compare(candidate.smallest_key, target) <= 0;
       });
   if (behind == run_.files) return CloseFile();
   OpenFile(static_cast<size_t>(behind - run_.files) - 1);
@@ -172,20 +178,34 @@ void FileRunStream::SeekForPrev(const rocks::Slice& target) {
 }
 
 void FileRunStream::SeekToFirst() {
+  damage_ = rocks::Status::OK();
   OpenFile(0);
   entries_->SeekToFirst();
   GoOnForward();
 }
 
 void FileRunStream::SeekToLast() {
+  damage_ = rocks::Status::OK();
   OpenFile(run_.count - 1);
   entries_->SeekToLast();
   GoOnBackward();
 }
 
+void FileRunStream::EndByDamage() {
+  damage_ = entries_->status();
+  if (damage_.ok()) {
+    damage_ = rocks::Status::Corruption(rocks::MakeTableFileName(run_.files[index_].fd.GetNumber()),
+                                        "a block does not find its own entry");
+  }
+  CloseFile();
+}
+
 // Precondition: Valid().
 bool FileRunStream::NextOfFiles(rocks::IterateResult* result) {
-  if (steps_.is_inside()) steps_.LeaveForNext(table_);
+  if (steps_.is_inside() && !steps_.LeaveForNext(table_)) {
+    EndByDamage();
+    return false;
+  }
   if (!entries_->NextAndGetResult(result)) {
     GoOnForward();
     if (!entries_->Valid()) return false;

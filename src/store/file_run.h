@@ -71,7 +71,7 @@ class FileRunStream final : public rocks::InternalIterator {
   void SeekToLast() override;
   void Next() override { NextAndGetResult(&ignored_); }
   void Prev() override {
-    if (steps_.is_inside()) steps_.LeaveHere(table_);
+    if (steps_.is_inside() && !steps_.LeaveHere(table_)) return EndByDamage();
     entries_->Prev();
     if (__builtin_expect(!entries_->Valid(), false)) GoOnBackward();
   }
@@ -88,7 +88,7 @@ class FileRunStream final : public rocks::InternalIterator {
   bool Valid() const override { return steps_.is_inside() || (entries_ != nullptr && entries_->Valid()); }
   rocks::Slice key() const override { return steps_.is_inside() ? steps_.key() : entries_->key(); }
   rocks::Slice value() const override { return steps_.is_inside() ? steps_.value() : entries_->value(); }
-  rocks::Status status() const override { return entries_ == nullptr ? rocks::Status::OK() : entries_->status(); }
+  rocks::Status status() const override { return entries_ == nullptr ? damage_ : entries_->status(); }
   rocks::IterBoundCheck UpperBoundCheckResult() override {
     return steps_.is_inside() ? bound_of_block_ : entries_->UpperBoundCheckResult();
   }
@@ -101,6 +101,7 @@ class FileRunStream final : public rocks::InternalIterator {
   void CloseFile();
   void GoOnForward();
   void GoOnBackward();
+  void EndByDamage();
   bool IsAtEndOfFile() const { return !entries_->Valid() && entries_->status().ok(); }
 
   rocks::ColumnFamilyData* const family_;
@@ -115,6 +116,7 @@ class FileRunStream final : public rocks::InternalIterator {
   BlockSteps steps_;
   rocks::IterBoundCheck bound_of_block_ = rocks::IterBoundCheck::kUnknown;
   rocks::IterateResult ignored_;
+  rocks::Status damage_;  // why no file is open, since the last seek
 };
 
 }  // namespace cairn::store

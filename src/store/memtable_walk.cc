@@ -201,7 +201,8 @@ uint64_t MemtableTree::EstimateBetween(const MemtableTarget& first, const Memtab
   while (fork != 0 && from.slots[fork] == to.slots[fork]) --fork;
   if (from.slots[fork] >= to.slots[fork]) return 0;
   if (fork == 0) return to.slots[0] - from.slots[0];
-  double entries = CountOf(from.nodes[0]) - from.slots[0] + to.slots[0];
+  // A node may have been split since its slot was read.
+  double entries = std::max(static_cast<double>(CountOf(from.nodes[0])) - from.slots[0], 0.0) + to.slots[0];
   for (unsigned level = 1; level < fork; ++level) {
     entries += EstimateChildren(from.nodes[level], from.slots[level] + 1, CountOf(from.nodes[level]) + 1);
     entries += EstimateChildren(to.nodes[level], 0, to.slots[level]);

@@ -33,8 +33,9 @@ class PointFinder::Candidates {
   bool Next(Candidate* candidate) {
     if (level_ >= storage_.num_non_empty_levels()) return false;
     *candidate = {at_, level_};
+    const bool ends_here = UserKey(at_->largest_key) != key_;
     ++at_;
-    if (level_ != 0) at_ = end_;
+    if (level_ != 0 && ends_here) at_ = end_;
     FindFrom();
     return true;
   }
@@ -116,7 +117,6 @@ PointFinder::Answer PointFinder::Find(ByteView key, const rocks::Snapshot* snaps
   Candidates candidates(*version_->current->storage_info(), key);
   Candidate candidate;
   while (candidates.Next(&candidate)) {
-    if (candidate.file->file_metadata->num_range_deletions != 0) return Answer::kAskStore;
     const uint64_t number = candidate.file->fd.GetNumber();
     Place& place = places_[number % kPlaceCount];
     if (!once && place.file_number == number) {
@@ -163,7 +163,11 @@ bool PointFinder::FindTable(const Candidate& candidate, rocks::TableReader** tab
       table, /*no_io=*/false, family_->internal_stats()->GetFileReadHist(candidate.level), /*skip_filters=*/false,
       candidate.level, /*prefetch_index_and_filter_in_cache=*/true, rocks::MaxFileSizeForL0MetaPin(options),
       candidate.file->file_metadata->temperature);
-  return found.ok();
+  if (!found.ok()) return false;
+  // What the version knows of a file is filled in lazily, by another thread.
+  if ((*table)->GetTableProperties()->num_range_deletions == 0) return true;
+  if (*handle != nullptr) tables.get_cache().Release(*handle);
+  return false;
 }
 
 // As RocksDB asks a file: its filter first.

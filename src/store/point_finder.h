@@ -22,8 +22,8 @@ namespace cairn::store {
 // key: memtables and files of one moment are kept while they are the current ones, and in a file that comes up again
 // an iterator stays on the block and the index it has found.
 //
-// A key can be in memtables, and in one file of each level but 0. All of these files but the last are asked by their
-// filters, as Get does. The last has most of the keys that are there at all, so it is asked without, by the iterator;
+// A key can be in memtables, in any files of level 0 and in one file of each other level, or in neighbours: a compaction
+// may end a file between two versions of a key. All of these files but the last are asked by their filters, as Get does. The last has most of the keys that are there at all, so it is asked without, by the iterator;
 // once keys are missing there, filters are asked again.
 //
 // Lifetime and threads: see PointReader.
@@ -76,6 +76,7 @@ class PointFinder final {
   Answer AskPlace(Place* place, const rocks::LookupKey& key, uint64_t sequence, ByteView* view, bool* decided);
   Answer ReadEntry(const rocks::InternalIterator& entries, ByteView* view);
   bool OpenPlace(const Candidate& candidate, Place* place);
+  // False: it cannot be read, or has deletions of ranges.
   bool FindTable(const Candidate& candidate, rocks::TableReader** table, rocks::TableCache::TypedHandle** handle);
   bool MayMiss() const { return asks_filters_ || missed_count_ * 8 > found_count_; }
 

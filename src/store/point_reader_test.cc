@@ -134,5 +134,37 @@ TEST_F(PointReaderStoreTest, ValuesStayThroughFlushAndCompaction) {
   points.Close();
 }
 
+// A compaction may end a file between two versions of a key: the older one is in the next file of the level.
+TEST_F(PointReaderStoreTest, VersionsOnBothSidesOfAFilesEndAreSeen) {
+  options.expert_family_options = "target_file_size_base=32768";
+  Open();
+  constexpr int kKeys = 2000;
+  const auto key = [](int i) { return "k" + std::to_string(10'000 + i); };
+  const auto write = [&](const char* what) {
+    Batch batch(*store);
+    std::mt19937 random(1);
+    for (int i = 0; i < kKeys; ++i) {
+      std::string value = what + std::to_string(i) + ".";
+      for (int byte = 0; byte < 200; ++byte) value += static_cast<char>(random());
+      batch.Put(Family::kData, key(i), value);
+    }
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  };
+  ASSERT_NO_FATAL_FAILURE(write("old"));
+  const Snapshot before = store->TakeSnapshot();
+  ASSERT_NO_FATAL_FAILURE(write("new"));
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  PointReader points;
+  PinnedValue value;
+  for (int pass = 0; pass < 2; ++pass) {  // the second one by iterators
+    for (int i = 0; i < kKeys; ++i) {
+      ASSERT_TRUE(points.Get(*store, key(i), &before, &value).ok()) << key(i);
+      ASSERT_TRUE(value.view().starts_with("old" + std::to_string(i) + ".")) << key(i);
+      if (pass == 0) points.Close();
+    }
+  }
+  points.Close();
+}
+
 }  // namespace
 }  // namespace cairn::store

@@ -21,8 +21,12 @@ void RunningCompactions::OnTableFileCreated(const rocks::TableFileCreationInfo& 
 }
 
 void RunningCompactions::OnCompactionCompleted(rocks::DB*, const rocks::CompactionJobInfo& compaction) {
+  Forget(compaction.job_id);
+}
+
+void RunningCompactions::Forget(int job) {
   std::lock_guard lock(mutex_);
-  written_bytes_.erase(compaction.job_id);
+  written_bytes_.erase(job);
 }
 
 }  // namespace cairn::store

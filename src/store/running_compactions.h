@@ -27,6 +27,8 @@ class RunningCompactions final : public rocks::EventListener {
   void OnTableFileCreated(const rocks::TableFileCreationInfo& file) override;
   // The room that was kept for it has been given back by then.
   void OnCompactionCompleted(rocks::DB* db, const rocks::CompactionJobInfo& compaction) override;
+  // The same, by those who call DB::CompactFiles: it tells listeners of its files, but not of its end.
+  void Forget(int job);
 
  private:
   const std::shared_ptr<rocks::SstFileManager> files_;

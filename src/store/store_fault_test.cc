@@ -397,6 +397,19 @@ TEST_F(StoreFaultTest, AFailedLogWriteIsReportedOnceAndStopsWrites) {
   EXPECT_EQ(Get("c"), "-");
 }
 
+TEST_F(StoreFaultTest, TheNameOfARolledBackTransactionIsFree) {
+  Open();
+  auto rolled_back = store->BeginWrite();
+  ASSERT_TRUE(rolled_back->Put(Family::kData, "a", "1").ok());
+  ASSERT_TRUE(rolled_back->Prepare("x", Durability::kSync).ok());
+  ASSERT_TRUE(rolled_back->Rollback().ok());
+  rolled_back->Restart();
+  auto other = store->BeginWrite();
+  ASSERT_TRUE(other->Put(Family::kData, "b", "1").ok());
+  EXPECT_TRUE(other->Prepare("x", Durability::kSync).ok());
+  EXPECT_TRUE(other->Rollback().ok());
+}
+
 TEST_F(StoreFaultTest, AFailedPrepareCanBeRolledBack) {
   Open();
   auto txn = store->BeginWrite();

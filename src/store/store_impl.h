@@ -40,6 +40,7 @@ class Store::Impl {
   size_t protection_bytes_per_key = 0;
   LogSink* log = nullptr;
 
+  std::shared_ptr<RunningCompactions> compactions;
   std::shared_ptr<WriteGateKeeper> gate;
   std::shared_ptr<rocks::Statistics> statistics;
   std::unique_ptr<rocks::TransactionDB> db;

@@ -68,6 +68,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   const std::shared_ptr<rocks::SstFileManager> files = MakeFileManager(env, in_memory ? 0 : kDeleteBytesPerSecond);
   const auto compactions = std::make_shared<RunningCompactions>(files);
   auto impl = std::make_unique<Impl>();
+  impl->compactions = compactions;
   impl->directory = options.directory;
   impl->log = options.log;
   impl->protection_bytes_per_key = options.paranoid ? 8 : 0;

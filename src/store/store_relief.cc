@@ -126,7 +126,10 @@ Status Store::CompactLevel0(size_t files_max, bool* fits) {
   // They go from the newest to the oldest, and only the oldest can leave the others behind.
   if (names.size() > files_max) names.erase(names.begin(), names.end() - static_cast<ptrdiff_t>(files_max));
   impl_->relief_compacts.store(true);
-  const rocks::Status status = impl_->root->CompactFiles(options, data, names, base_level);
+  rocks::CompactionJobInfo compaction{};
+  const rocks::Status status = impl_->root->CompactFiles(options, data, names, base_level, /*output_path_id=*/-1,
+                                                         /*output_file_names=*/nullptr, &compaction);
+  impl_->compactions->Forget(compaction.job_id);
   impl_->relief_compacts.store(false);
   *fits = !status.IsCompactionTooLarge();
   // Others may be compacting the same files, or have done so since they were listed; or it was stopped.

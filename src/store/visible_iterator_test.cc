@@ -361,5 +361,48 @@ TEST_F(VisibleIteratorStoreTest, PassesByFilesWithoutTheBeginning) {
   EXPECT_GT(filtered() - before, 550u);
 }
 
+// A compaction may end a file between two versions of a key; a row with many of them then fills files of its own.
+TEST_F(VisibleIteratorStoreTest, VersionsOfAKeyInSeveralFilesAreOneRow) {
+  constexpr int kVersions = 30, kNeighbours = 20;
+  options.expert_family_options = "target_file_size_base=2000;block_based_table_factory={block_size=150}";
+  Open();
+  std::mt19937 random(1);
+  const auto text = [&random](size_t bytes) {
+    std::string value(bytes, '\0');
+    for (char& byte : value) byte = static_cast<char>('a' + random() % 26);
+    return value;
+  };
+  for (int i = 0; i < kNeighbours; ++i) {
+    ASSERT_TRUE(Put("k" + std::to_string(100 + i), text(100), Durability::kOs).ok());
+    ASSERT_TRUE(Put("n" + std::to_string(100 + i), text(100), Durability::kOs).ok());
+  }
+  std::vector<std::pair<Snapshot, std::string>> moments;
+  for (int version = 0; version < kVersions; ++version) {
+    const std::string value = text(300);
+    ASSERT_TRUE(Put("m", value, Durability::kOs).ok());
+    moments.emplace_back(store->TakeSnapshot(), value);
+  }
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  for (const auto& [snapshot, value] : moments) {
+    Cursor cursor;
+    ASSERT_TRUE(
+        store->OpenCursor(Family::kData, {.snapshot = &snapshot, .lower_bound = "k", .upper_bound = "z"}, &cursor).ok());
+    for (const bool forward : {true, false}) {
+      int rows = 0;
+      forward ? cursor.SeekToFirst() : cursor.SeekToLast();
+      for (; cursor.Valid() && rows <= 2 * kNeighbours; forward ? cursor.Next() : cursor.Prev()) {
+        ++rows;
+        if (cursor.key() == "m") { EXPECT_EQ(cursor.value(), value); }
+      }
+      EXPECT_EQ(rows, 2 * kNeighbours + 1);
+      EXPECT_FALSE(cursor.Valid());
+    }
+    cursor.Seek("m");
+    ASSERT_TRUE(cursor.Valid());
+    EXPECT_EQ(cursor.value(), value);
+  }
+}
+
 }  // namespace
 }  // namespace cairn::store

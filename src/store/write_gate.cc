@@ -42,7 +42,8 @@ Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
   }
   if (__builtin_expect(failed_.load(std::memory_order_relaxed), false)) return Reason();
   const bool low = low_space_.load(std::memory_order_relaxed);
-  if (__builtin_expect(low && urgency == Urgency::kNormal, false)) return Reason();
+  const bool held_up = urgency == Urgency::kRemovesRows && compactions_stuck_.load(std::memory_order_relaxed);
+  if (__builtin_expect(low && (urgency == Urgency::kNormal || held_up), false)) return Reason();
   if (__builtin_expect(low || bytes > BytesBetweenChecks(), false)) {
     const uint64_t needed_bytes = NeededBytes(urgency, bytes);
     const uint64_t free_bytes = free_bytes_.load(std::memory_order_relaxed);

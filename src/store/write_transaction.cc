@@ -272,15 +272,15 @@ Status WriteTransaction::Prepare(ByteView name, Durability durability) {
     if (name.empty() || name.size() > 512) return FromRocks(named);
     return Status(Status::Code::kAlreadyExists, "a prepared transaction has the same name");
   }
+  // The order names places in the other batch, and its memory is needed for that. Whoever needs it makes it again.
+  if (ordered_.load(std::memory_order_relaxed)) index_.Clear(nullptr);
+  ordered_.store(false, std::memory_order_relaxed);
   rocks::Status status = rocks::WriteBatchInternal::Append(PlainBatch(*rocks_), batch_);
   if (status.ok()) status = rocks_->Prepare();
   if (!status.ok()) {
     rocks_.reset();
     return FromRocks(status);
   }
-  // The order names places in the other batch. Whoever needs it makes it again.
-  if (ordered_.load(std::memory_order_relaxed)) index_.Clear(nullptr);
-  ordered_.store(false, std::memory_order_relaxed);
   batch_ = PlainBatch(*rocks_);
   if (size_bytes() > kReusedBytesMax) {
     open_batch_.reset();
@@ -316,9 +316,11 @@ Status WriteTransaction::Rollback() {
   size_bytes_max_ = size_bytes();
   rocks::Status status;
   // An open one has nothing on disk: forgetting it is rolling it back, also after a failed Prepare.
-  if (state_ == State::kPrepared) status = rocks_->Rollback();
+  const bool prepared = state_ == State::kPrepared;
+  if (prepared) status = rocks_->Rollback();
   if (!status.ok()) return FromRocks(status);
-  Finish(true);
+  // RocksDB keeps the name of what it rolled back taken until the object ends.
+  Finish(/*reusable=*/!prepared);
   return Status::Ok();
 }
 
