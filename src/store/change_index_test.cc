@@ -310,6 +310,42 @@ TEST_P(OwnChangesTest, ReadsAgreeWithAMap) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OwnChangesTest, ::testing::Range<uint64_t>(1, 31));
 
+// A walk is let go of after its transaction went on writing: its changes may lie elsewhere by then.
+TEST(OwnChanges, AWalkKnowsWhereItIsAfterFurtherChanges) {
+  class Fixture : public StoreFixture {} fixture;
+  fixture.Open();
+  auto txn = fixture.store->BeginWrite();
+  ASSERT_TRUE(txn->Put(Family::kData, "a", std::string(300 << 10, 'x')).ok());
+  ASSERT_TRUE(txn->Put(Family::kData, "b with a name", "1").ok());
+  Cursor cursor;
+  ASSERT_TRUE(txn->OpenCursor({.lower_bound = "a", .upper_bound = "c"}, &cursor).ok());
+  cursor.Seek("b");
+  ASSERT_TRUE(cursor.Valid());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(txn->Put(Family::kData, "d", std::string(300 << 10, 'x')).ok());
+  EXPECT_EQ(cursor.key(), "b with a name");
+  cursor.Close();
+  ASSERT_TRUE(txn->Rollback().ok());
+}
+
+// More than the first doublings of its memory.
+TEST(OwnChanges, OfALargeTransactionAreInOrder) {
+  class Fixture : public StoreFixture {} fixture;
+  fixture.Open();
+  auto txn = fixture.store->BeginWrite();
+  constexpr int kChanges = 500'000;
+  const auto key = [](int i) { return "k" + std::to_string(1'000'000 + i); };
+  ASSERT_TRUE(txn->Put(Family::kData, key(0), "").ok());
+  ASSERT_TRUE(txn->HasChanged(key(0)));  // from here on they are ordered as they come
+  for (int i = 1; i < kChanges; ++i) ASSERT_TRUE(txn->Put(Family::kData, key(i), "").ok());
+  Cursor cursor;
+  ASSERT_TRUE(txn->OpenCursor({.lower_bound = "k", .upper_bound = "l"}, &cursor).ok());
+  int next = 0;
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) ASSERT_EQ(cursor.key(), key(next++));
+  EXPECT_EQ(next, kChanges);
+  cursor.Close();
+  ASSERT_TRUE(txn->Rollback().ok());
+}
+
 TEST(OwnChanges, OfARecoveredTransactionAreFound) {
   class Fixture : public StoreFixture {} fixture;
   fixture.Open();

@@ -118,7 +118,6 @@ void OverlayIterator::Settle() {
     at_base_ = order >= 0;
     if (!at_own_ || changes_->IsPut(own_)) {
       valid_ = true;
-      key_ = at_own_ ? own_key_ : base_key_;
       value_ = at_own_ ? changes_->ValueOf(own_) : base_->value();
       return;
     }

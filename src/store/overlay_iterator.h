@@ -16,7 +16,7 @@ class VisibleIterator;
 // change made while it is open is seen if it comes behind the current key, in the direction of the walk.
 //
 // Lifetime: what it was opened with must outlive its use; a change that is undone ends it. The views die at the next
-// move and at the next change.
+// move and at the next change, after which key() gives a new one.
 // Thread rule: one thread at a time, which may be another than the one that looks into the changes.
 class OverlayIterator final {
  public:
@@ -33,7 +33,8 @@ class OverlayIterator final {
   void Prev();
 
   bool Valid() const { return valid_; }
-  ByteView key() const { return key_; }
+  // Also after a change, as whoever lets go of a walk keeps its position then.
+  ByteView key() const { return at_own_ ? changes_->KeyOf(own_) : base_key_; }
   ByteView value() const { return value_; }
   Status status() const;  // why it is not valid: ok at the end
 
@@ -66,7 +67,6 @@ class OverlayIterator final {
   bool forward_ = true;
   bool at_own_ = false;   // the current entry is own_
   bool at_base_ = false;  // base_ stands on the current key
-  ByteView key_;
   ByteView value_;
   ByteBuffer turning_key_;
 };
