@@ -266,7 +266,7 @@ Status IndexScan::Refresh(bool forward) {
 void IndexScan::KeepPosition() {
   if (must_refresh_) return;
   if (cursor_.is_open() && cursor_.Valid()) {
-    position_.Assign(cursor_.key());
+    position_.Assign(cursor_.PositionNow());
     must_refresh_ = true;
   }
 }

@@ -117,6 +117,8 @@ void Cursor::Prev() {
   MoveBy([](auto& iterator) { iterator.Prev(); });
 }
 
+ByteView Cursor::PositionNow() const { return source_ == Source::kOverlay ? overlay_->key() : key_; }
+
 Status Cursor::status() const {
   if (!open_) return Status::Ok();
   return source_ == Source::kRocks ? FromRocks(iterator_->status()) : visible_->status();

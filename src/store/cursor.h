@@ -67,6 +67,8 @@ class Cursor final {
   bool Valid() const { return valid_; }
   ByteView key() const { return key_; }
   ByteView value() const { return value_; }
+  // key() found anew: also after a write of the transaction, for whoever lets go of the cursor then. Needs Valid().
+  ByteView PositionNow() const;
 
   // Why the cursor is not valid: ok at the end of its range, else the error.
   Status status() const;
