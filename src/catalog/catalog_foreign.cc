@@ -66,7 +66,8 @@ void Catalog::PublishForeignKeys(const ForeignKeyChange& change) {
 Status Catalog::DropForeignKeys(const std::string& child, const std::vector<std::string>& names) {
   const std::lock_guard<std::mutex> lock(mutex_);
   ForeignKeyChange change(foreign_keys());
-  for (const ForeignKeyPtr& key : foreign_keys()->OfChild(child)) {
+  const auto keys = foreign_keys();
+  for (const ForeignKeyPtr& key : keys->OfChild(child)) {
     if (std::find(names.begin(), names.end(), key->name) != names.end()) change.Remove(key);
   }
   if (change.empty()) return Status::Ok();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "catalog/foreign_key_fit.h"
+#include "server/handler.h"
 #include "server/session.h"
 #include "server/table_map.h"
 
@@ -185,12 +186,18 @@ class Definitions {
     TABLE_LIST list;
     list.init_one_table(&database, &table, nullptr, TL_READ);
     MDL_request request;
-    MDL_REQUEST_INIT(&request, MDL_key::TABLE, database.str, table.str, MDL_SHARED, MDL_TRANSACTION);
+    // A statement that removes parents has decided at its begin whether it looks for children.
+    MDL_REQUEST_INIT(&request, MDL_key::TABLE, database.str, table.str, MDL_SHARED_NO_WRITE, MDL_TRANSACTION);
     if (thd_->mdl_context.acquire_lock(&request, static_cast<double>(thd_->variables.lock_wait_timeout))) {
       return HA_ERR_LOCK_WAIT_TIMEOUT;
     }
     std::shared_ptr<catalog::Table> known;
     if (!GlobalEngine()->catalog().Find(parent, &known).ok()) return 0;
+    // A prepared transaction without a connection has no metadata lock, and a copy's rows look for parents without locks.
+    if (!original_.empty() && HeldByPrepared(known->def())) {
+      my_error(ER_LOCK_WAIT_TIMEOUT, MYF(0));
+      return HA_ERR_LOCK_WAIT_TIMEOUT;
+    }
     TABLE_SHARE* const share = tdc_acquire_share(thd_, &list, GTS_TABLE, nullptr);
     if (share == nullptr) return HA_ERR_NO_SUCH_TABLE;
     const bool versioned = share->versioned;

@@ -82,7 +82,8 @@ bool IsOfForeignKey(const Status& status) {
 
 char* Handler::get_foreign_key_create_info() {
   std::string text;
-  for (const ForeignKeyPtr& key : GlobalEngine()->catalog().foreign_keys()->OfChild(access_->def().name)) {
+  const auto keys = GlobalEngine()->catalog().foreign_keys();  // others may replace them meanwhile
+  for (const ForeignKeyPtr& key : keys->OfChild(access_->def().name)) {
     text += ",\n  " + TextOf(ha_thd(), *key);
   }
   return text.empty() ? nullptr : my_strdup(PSI_NOT_INSTRUMENTED, text.c_str(), MYF(MY_WME));
@@ -121,10 +122,16 @@ int Handler::BeginForeignKeys(THD* thd) {
   is_refereed_ = false;
   if (access_->def().temporary || !ChecksForeignKeys(thd)) return 0;
   catalog::Catalog& catalog = GlobalEngine()->catalog();
-  const auto keys = catalog.foreign_keys();
+  auto keys = catalog.foreign_keys();
   const std::string& name = access_->def().name;
   if (keys->empty() || (keys->OfChild(name).empty() && keys->OfParent(name).empty())) return 0;
-  if (const int error = LockDefinitions(thd, *keys, name); error != 0) return error;
+  // Keys may have come while others were waited for.
+  for (bool is_current = false; !is_current;) {
+    if (const int error = LockDefinitions(thd, *keys, name); error != 0) return error;
+    const auto now = catalog.foreign_keys();
+    is_current = now == keys;
+    keys = now;
+  }
   if (referee_ == nullptr) {
     referee_ = std::make_unique<foreign::Referee>(&GlobalEngine()->store(), &catalog, CollationOfId);
   }
