@@ -296,7 +296,7 @@ Status Catalog::Find(const std::string& name, std::shared_ptr<Table>* table) {
   return LoadTable(std::move(def), 0, table);
 }
 
-Status Catalog::Rename(const std::string& from, const std::string& to) {
+Status Catalog::Rename(const std::string& from, const std::string& to, const std::string& original) {
   const std::lock_guard<std::mutex> lock(mutex_);
   TableDef def, existing;
   CAIRN_RETURN_IF_ERROR(LoadDef(from, &def));
@@ -311,8 +311,9 @@ Status Catalog::Rename(const std::string& from, const std::string& to) {
   PutDefinition(def, &batch);
   ForeignKeyChange change(foreign_keys());
   change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to); });
+  const std::string& replaced = IsNameOfCopy(from) ? original : from;
   for (const ForeignKeyPtr& key : change.added()) {
-    if (key->child == to && !IsNameOfCopy(to) && foreign_keys()->HasName(to, key->name, from)) {
+    if (key->child == to && !IsNameOfCopy(to) && foreign_keys()->HasName(to, key->name, replaced)) {
       return Status(Status::Code::kAlreadyExists, "foreign key " + key->name);
     }
   }

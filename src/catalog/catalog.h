@@ -47,8 +47,9 @@ class Catalog {
   // kNotFound when there is no such table. The object is shared by all who ask.
   Status Find(const std::string& name, std::shared_ptr<Table>* table);
 
-  // Foreign keys of the table and to it follow (AfterRename in foreign_key_set.h).
-  Status Rename(const std::string& from, const std::string& to);
+  // Foreign keys of the table and to it follow (AfterRename in foreign_key_set.h). kAlreadyExists as of Create(). When
+  // `from` is a copy made by ALTER TABLE, its names may be those of the table `original`, which it replaces.
+  Status Rename(const std::string& from, const std::string& to, const std::string& original = {});
   // With its foreign keys; those that refer to it stay.
   Status Drop(const std::string& name);
 

@@ -4,23 +4,16 @@
 
 #include <algorithm>
 
-#include "codec/record_layout.h"
+#include "codec/value_copy.h"
 
 namespace cairn::catalog {
 namespace {
 
-using codec::ColumnType;
-
-// As AreComparable() of codec/value_copy.h, by the dictionary's columns; collations are told by their numbers.
-bool AreComparable(const ColumnDef& a, const ColumnDef& b) {
-  const auto type_a = static_cast<ColumnType>(a.type);
-  const auto type_b = static_cast<ColumnType>(b.type);
-  const auto is_text = [](ColumnType type) { return type == ColumnType::kChar || type == ColumnType::kVarchar; };
-  if (type_a == ColumnType::kBlob || type_b == ColumnType::kBlob) return false;
-  if (is_text(type_a) && is_text(type_b)) {
-    return a.collation_id == b.collation_id && (a.collation_id != 0 || type_a == type_b);
-  }
-  return type_a == type_b && a.is_unsigned == b.is_unsigned && a.data_bytes_max == b.data_bytes_max;
+// Of unknown collations nothing is known to be equal.
+bool AreComparable(const ColumnDef& a, const ColumnDef& b, const CollationById& collation_by_id) {
+  codec::ColumnLayout layout_a, layout_b;
+  return PlainColumnOf(a, collation_by_id, &layout_a) && PlainColumnOf(b, collation_by_id, &layout_b) &&
+         codec::AreComparable(layout_a, layout_b);
 }
 
 enum class Beginning : uint8_t { kNo, kPrefix, kYes };
@@ -91,10 +84,11 @@ ForeignKeyFault FitToChild(const ForeignKeyDef& key, const TableDef& child, Fore
 }
 
 ForeignKeyFault FitTogether(const TableDef& child, const ForeignKeyPlace& in_child, const TableDef& parent,
-                            const ForeignKeyPlace& in_parent, size_t* wrong) {
+                            const ForeignKeyPlace& in_parent, const CollationById& collation_by_id,
+                            size_t* wrong) {
   for (size_t i = 0; i < in_child.columns.size(); ++i) {
     *wrong = i;
-    if (!AreComparable(child.columns[in_child.columns[i]], parent.columns[in_parent.columns[i]])) {
+    if (!AreComparable(child.columns[in_child.columns[i]], parent.columns[in_parent.columns[i]], collation_by_id)) {
       return ForeignKeyFault::kColumnsDiffer;
     }
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catalog/foreign_key.h"
+#include "catalog/plain_layout.h"
 #include "catalog/table_def.h"
 
 namespace cairn::catalog {
@@ -36,6 +37,7 @@ ForeignKeyFault FitToChild(const ForeignKeyDef& key, const TableDef& child, Fore
 
 // Whether the columns are comparable, in the places that the above have found.
 ForeignKeyFault FitTogether(const TableDef& child, const ForeignKeyPlace& in_child, const TableDef& parent,
-                            const ForeignKeyPlace& in_parent, size_t* wrong);
+                            const ForeignKeyPlace& in_parent, const CollationById& collation_by_id,
+                            size_t* wrong);
 
 }  // namespace cairn::catalog

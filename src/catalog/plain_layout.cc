@@ -26,6 +26,21 @@ uint32_t DataBytesMaxOf(const ColumnDef& column, ColumnType type) {
 
 }  // namespace
 
+bool PlainColumnOf(const ColumnDef& def, const CollationById& collation_by_id, codec::ColumnLayout* column) {
+  if (def.type > static_cast<uint8_t>(ColumnType::kBlob)) return false;
+  column->type = static_cast<ColumnType>(def.type);
+  column->column_id = def.column_id;
+  column->nullable = def.nullable;
+  column->is_unsigned = def.is_unsigned;
+  column->stored = def.stored;
+  column->length_bytes = def.length_bytes;
+  column->pack_length = PackLengthOf(def, column->type);
+  column->data_bytes_max = DataBytesMaxOf(def, column->type);
+  if (def.collation_id == 0) return true;
+  column->collation = collation_by_id(def.collation_id);
+  return column->collation != nullptr;
+}
+
 Status PlainLayoutOf(const TableDef& def, const CollationById& collation_by_id, codec::RecordLayout* layout) {
   uint32_t nullable_count = 0;
   for (const ColumnDef& column : def.columns) nullable_count += column.nullable;
@@ -36,28 +51,15 @@ Status PlainLayoutOf(const TableDef& def, const CollationById& collation_by_id, 
   for (size_t i = 0; i < def.columns.size(); ++i) {
     const ColumnDef& from = def.columns[i];
     codec::ColumnLayout& column = layout->columns[i];
-    if (from.type > static_cast<uint8_t>(ColumnType::kBlob)) {
-      return Status::Corruption("column " + from.name + " of " + def.name + " is of an unknown type");
+    if (!PlainColumnOf(from, collation_by_id, &column)) {
+      return Status::Corruption("column " + from.name + " of " + def.name + " is of an unknown type or collation");
     }
-    column.type = static_cast<ColumnType>(from.type);
-    column.column_id = from.column_id;
-    column.nullable = from.nullable;
-    column.is_unsigned = from.is_unsigned;
-    column.stored = from.stored;
-    column.length_bytes = from.length_bytes;
-    column.pack_length = PackLengthOf(from, column.type);
-    column.data_bytes_max = DataBytesMaxOf(from, column.type);
     column.offset = offset;
     offset += column.pack_length;
     if (column.nullable) {
       column.null_offset = null_bit / 8;
       column.null_mask = static_cast<uint8_t>(1U << (null_bit % 8));
       ++null_bit;
-    }
-    if (from.collation_id == 0) continue;
-    column.collation = collation_by_id(from.collation_id);
-    if (column.collation == nullptr) {
-      return Status::Corruption("column " + from.name + " of " + def.name + " has an unknown collation");
     }
   }
   layout->record_bytes = offset;

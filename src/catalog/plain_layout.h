@@ -19,4 +19,7 @@ using CollationById = std::function<const codec::Collation*(uint32_t id)>;
 // kCorruption for a column of no known type or collation.
 Status PlainLayoutOf(const TableDef& def, const CollationById& collation_by_id, codec::RecordLayout* layout);
 
+// One column of it, but for its place. False for a column of no known type or collation.
+[[nodiscard]] bool PlainColumnOf(const ColumnDef& def, const CollationById& collation_by_id, codec::ColumnLayout* column);
+
 }  // namespace cairn::catalog

@@ -203,6 +203,13 @@ void IndexCodec::EncodeTupleFromRecord(const uint8_t* record, unsigned part_coun
   }
 }
 
+void IndexCodec::EncodeTupleFromOther(const RecordLayout& other, const std::vector<uint16_t>& columns,
+                                      const uint8_t* record, ByteBuffer* key) const {
+  assert(columns.size() <= parts_.size());
+  key->AppendBe32(id_.value);
+  for (size_t part = 0; part < columns.size(); ++part) parts_[part].EncodeOther(other.columns[columns[part]], record, key);
+}
+
 bool IndexCodec::HasNullPart(const uint8_t* record) const {
   for (unsigned part = 0; part < own_part_count_; ++part) {
     if (IsNullIn(parts_[part].column(), record)) return true;

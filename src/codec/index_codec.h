@@ -93,6 +93,11 @@ class IndexCodec {
   // The same bytes, from a record.
   void EncodeTupleFromRecord(const uint8_t* record, unsigned part_count, ByteBuffer* key) const;
 
+  // The same for a row of another table, from its `columns`, of which none is NULL: what entries equal to it start
+  // with. Precondition: each is comparable with its part's column (AreComparable() of value_copy.h), no part is a prefix.
+  void EncodeTupleFromOther(const RecordLayout& other, const std::vector<uint16_t>& columns, const uint8_t* record,
+                            ByteBuffer* key) const;
+
   // Index id only: every key of the index starts with it, no other key does.
   void EncodeIndexPrefix(ByteBuffer* key) const { key->AppendBe32(id_.value); }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 #include "codec/collation.h"
 #include "codec/number_form.h"
@@ -97,6 +98,21 @@ void KeyPartCodec::EncodeRecord(const uint8_t* record, ByteBuffer* key) const {
     if (is_null) return;
   }
   EncodeValue(ValueIn(column_, record), key);
+}
+
+void KeyPartCodec::EncodeOther(const ColumnLayout& from, const uint8_t* record, ByteBuffer* key) const {
+  if (column_.nullable) key->AppendU8(kNotNullMarker ^ mask());
+  if (form_ != Form::kText) return EncodeValue(ValueIn(from, record), key);
+  ByteView text = StoredValueIn(from, record);
+  if (column_.type != ColumnType::kChar || column_.collation->shape().trailing_spaces_stand_alone) {
+    return EncodeText(text, key);
+  }
+  // The column's own values are weighed with their padding.
+  text = column_.collation->TrimSpaces(text);
+  std::string filled(text);
+  filled.resize(std::max<size_t>(column_.pack_length, text.size()));
+  column_.collation->FillSpaces(reinterpret_cast<uint8_t*>(filled.data()) + text.size(), filled.size() - text.size());
+  EncodeText(filled, key);
 }
 
 size_t KeyPartCodec::EncodeTuple(const uint8_t* tuple, ByteBuffer* key) const {

@@ -44,6 +44,10 @@ class KeyPartCodec {
   // Appends the part of the value in `record`.
   void EncodeRecord(const uint8_t* record, ByteBuffer* key) const;
 
+  // Appends the part of a value, not NULL, that is in a record of another table. A text may be longer than any of this
+  // column's: its part is that of what it equals. Precondition: AreComparable() (value_copy.h), and no prefix.
+  void EncodeOther(const ColumnLayout& from, const uint8_t* record, ByteBuffer* key) const;
+
   // Appends the part of the value at `tuple`, in the server's search-tuple format (key_copy():
   // a null byte if nullable, then the image; for kVarchar and kBlob two length bytes
   // little-endian and the data). Returns the bytes of the tuple the part takes, which do not

@@ -25,21 +25,12 @@ struct Referee::ChildRow {
   ByteBuffer value;  // large values of the record point into it
 };
 
-// The key that children of a row have in the child's index. False when there can be none.
+// The key that children of a row have in the child's index. False when there can be none: the row has a NULL.
 bool Referee::ChildKey(const Link& link, const Row& row, ByteBuffer* key) {
-  const std::vector<codec::ColumnLayout>& from = row.access->layout().columns;
-  const catalog::TableAccess& child = *link.child->access;
-  scratch_.assign(child.layout().record_bytes, 0);
-  for (size_t i = 0; i < link.in_parent.columns.size(); ++i) {
-    const codec::ColumnLayout& column = from[link.in_parent.columns[i]];
-    if (codec::IsNull(column, row.record) ||
-        !codec::CopyValue(column, row.record, child.layout().columns[link.in_child.columns[i]], scratch_.data())) {
-      return false;
-    }
-  }
+  if (HasNull(link.in_parent, row)) return false;
   key->Clear();
-  child.indexes()[link.in_child.index].EncodeTupleFromRecord(
-      scratch_.data(), static_cast<unsigned>(link.in_child.columns.size()), key);
+  link.child->access->indexes()[link.in_child.index].EncodeTupleFromOther(row.access->layout(), link.in_parent.columns,
+                                                                         row.record, key);
   return true;
 }
 

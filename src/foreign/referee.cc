@@ -25,13 +25,10 @@ Status Referee::Begin(const Use& use) {
   if (!use.copy_of.empty()) {
     new_links_.clear();
     for (Link* link : *as_child_) {
-      const auto& known = relations_.keys().OfChild(use.copy_of);
-      const bool is_known = std::any_of(known.begin(), known.end(), [&](const ForeignKeyPtr& key) {
-        catalog::ForeignKeyDef same = *key;
-        same.child = link->key->child;
-        return same == *link->key;
-      });
-      if (!is_known) new_links_.push_back(link);
+      // Others of the same name, also if they say the same, are new.
+      const bool is_kept = std::any_of(use.kept.begin(), use.kept.end(),
+                                       [&](const ForeignKeyPtr& key) { return key->name == link->key->name; });
+      if (!is_kept) new_links_.push_back(link);
     }
     as_child_ = &new_links_;
   }
@@ -80,23 +77,19 @@ bool Referee::Touches(const catalog::ForeignKeyPlace& place, const codec::Column
   return std::any_of(place.columns.begin(), place.columns.end(), [&](uint16_t column) { return touched.Has(column); });
 }
 
-// The key that a row's parent has in the parent's index. False when no row can have it: a value does not fit there.
+bool Referee::HasNull(const catalog::ForeignKeyPlace& place, const Row& row) {
+  return std::any_of(place.columns.begin(), place.columns.end(), [&](uint16_t column) {
+    return codec::IsNull(row.access->layout().columns[column], row.record);
+  });
+}
+
+// The key that a row's parent has in the parent's index. False when there can be none.
 bool Referee::ParentKey(const Link& link, const Row& row, ByteBuffer* key, bool* has_null) {
-  const std::vector<codec::ColumnLayout>& from = row.access->layout().columns;
-  *has_null = std::any_of(link.in_child.columns.begin(), link.in_child.columns.end(),
-                          [&](uint16_t column) { return codec::IsNull(from[column], row.record); });
+  *has_null = HasNull(link.in_child, row);
   if (*has_null || !link.is_whole) return false;
-  const catalog::TableAccess& parent = *link.parent->access;
-  scratch_.assign(parent.layout().record_bytes, 0);
-  for (size_t i = 0; i < link.in_child.columns.size(); ++i) {
-    if (!codec::CopyValue(from[link.in_child.columns[i]], row.record, parent.layout().columns[link.in_parent.columns[i]],
-                          scratch_.data())) {
-      return false;
-    }
-  }
   key->Clear();
-  parent.indexes()[link.in_parent.index].EncodeTupleFromRecord(
-      scratch_.data(), static_cast<unsigned>(link.in_parent.columns.size()), key);
+  link.parent->access->indexes()[link.in_parent.index].EncodeTupleFromOther(row.access->layout(), link.in_child.columns,
+                                                                           row.record, key);
   return true;
 }
 

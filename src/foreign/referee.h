@@ -35,9 +35,10 @@ struct Use {
   txn::Transaction* transaction = nullptr;
   const catalog::TableAccess* table = nullptr;
   txn::LockOptions lock;  // how it waits
-  // ALTER TABLE fills the table by copying. Only keys that the table `copy_of` does not have are asked about, and
-  // without locks: the caller keeps others from changing the parents.
+  // ALTER TABLE fills the table by copying the table `copy_of`. Only keys that were not `kept` from that one are asked
+  // about, and without locks: the caller keeps others from changing the parents.
   std::string copy_of;
+  std::vector<catalog::ForeignKeyPtr> kept;
 };
 
 // Serves one table of one connection: the *row* is always the one the statement changes. Before a row is written its
@@ -91,6 +92,7 @@ class Referee final : public dml::RowGuard {
   bool ChildKey(const Link& link, const Row& row, ByteBuffer* key);
   bool IsOwnParent(const Link& link, const Row& row, const Row& parent);
   bool KeyChanges(const Link& link, const Row& old_row, const Row& new_row);
+  static bool HasNull(const catalog::ForeignKeyPlace& place, const Row& row);
   static bool Touches(const catalog::ForeignKeyPlace& place, const codec::ColumnSet& touched);
 
   Status FindParent(const Link& link, const Row& row);
@@ -124,7 +126,6 @@ class Referee final : public dml::RowGuard {
   std::set<std::string> changed_tables_;
 
   scan::RowReader reader_;
-  std::vector<uint8_t> scratch_;
   ByteBuffer key_;
   ByteBuffer other_key_;
 };

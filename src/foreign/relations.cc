@@ -105,7 +105,8 @@ Status Relations::LinkOf(const ForeignKeyPtr& key, Link** link) {
     made->is_whole =
         catalog::FitToChild(*key, child, &made->in_child, &wrong) == ForeignKeyFault::kNone &&
         catalog::PlaceForeignKey(parent, key->parent_columns, &made->in_parent, &wrong) == ForeignKeyFault::kNone &&
-        catalog::FitTogether(child, made->in_child, parent, made->in_parent, &wrong) == ForeignKeyFault::kNone;
+        catalog::FitTogether(child, made->in_child, parent, made->in_parent, collation_by_id_, &wrong) ==
+            ForeignKeyFault::kNone;
   }
   // The child's place counts also while there is no parent.
   if (made->child->table != nullptr && !made->is_whole) {

@@ -70,8 +70,6 @@ class Relations {
   Status LinksAsChild(Node* node, const std::vector<Link*>** links);
   Status LinksAsParent(Node* node, const std::vector<Link*>** links);
 
-  const catalog::ForeignKeySet& keys() const { return *keys_; }
-
  private:
   Status IsCurrent(bool* current);
   Status LinkOf(const catalog::ForeignKeyPtr& key, Link** link);

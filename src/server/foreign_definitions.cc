@@ -38,6 +38,15 @@ ForeignAction ActionOf(enum_fk_option option) {
   }
 }
 
+bool IsDropped(const ForeignKeyDef& key, Alter_info* alter) {
+  if (alter == nullptr) return false;
+  List_iterator_fast<Alter_drop> drops(alter->drop_list);
+  while (const Alter_drop* drop = drops++) {
+    if (drop->type == Alter_drop::FOREIGN_KEY && SameIgnoringCase(drop->name, key.name)) return true;
+  }
+  return false;
+}
+
 // As the table spells it; a name it does not have stays as it is.
 std::string SpelledAsIn(const TableDef* def, const LEX_CSTRING& name) {
   if (def != nullptr) {
@@ -86,19 +95,9 @@ class Definitions {
   const std::string& name() const { return original_.empty() ? def_.name : original_; }
   bool IsItself(const std::string& table) const { return table == name() || table == def_.name; }
 
-  bool IsDropped(const ForeignKeyDef& key) const {
-    if (create_info_.alter_info == nullptr) return false;
-    List_iterator_fast<Alter_drop> drops(create_info_.alter_info->drop_list);
-    while (const Alter_drop* drop = drops++) {
-      if (drop->type == Alter_drop::FOREIGN_KEY && SameIgnoringCase(drop->name, key.name)) return true;
-    }
-    return false;
-  }
-
   void TakeKept() {
     if (original_.empty()) return;
-    for (const ForeignKeyPtr& key : set_->OfChild(original_)) {
-      if (IsDropped(*key)) continue;
+    for (const ForeignKeyPtr& key : KeptKeys(*set_, original_, create_info_.alter_info)) {
       keys_.push_back(*key);
       keys_.back().child = def_.name;
     }
@@ -294,7 +293,7 @@ class Definitions {
     }
     fault = PlaceForeignKey(*parent, key.parent_columns, &in_parent, &wrong);
     if (fault != ForeignKeyFault::kNone) return Fault(key, fault, key.parent_columns[wrong]);
-    fault = FitTogether(def_, in_child, *parent, in_parent, &wrong);
+    fault = FitTogether(def_, in_child, *parent, in_parent, CollationOfId, &wrong);
     return Fault(key, fault, key.child_columns[wrong], key.parent_columns[wrong]);
   }
 
@@ -313,7 +312,9 @@ class Definitions {
     if (fault != ForeignKeyFault::kNone) return Fault(key, fault, key.parent_columns[wrong]);
     if (!GlobalEngine()->catalog().Find(key.child, &child).ok()) return 0;
     fault = FitToChild(key, child->def(), &in_child, &wrong);
-    if (fault == ForeignKeyFault::kNone) fault = FitTogether(child->def(), in_child, def_, in_parent, &wrong);
+    if (fault == ForeignKeyFault::kNone) {
+      fault = FitTogether(child->def(), in_child, def_, in_parent, CollationOfId, &wrong);
+    }
     return Fault(key, fault, key.child_columns[wrong], key.parent_columns[wrong]);
   }
 
@@ -338,9 +339,17 @@ std::string NameAfter(const Alter_inplace_info& changes, const std::string& name
 
 }  // namespace
 
+std::vector<ForeignKeyPtr> KeptKeys(const catalog::ForeignKeySet& keys, const std::string& table,
+                                    Alter_info* alter) {
+  std::vector<ForeignKeyPtr> kept = keys.OfChild(table);
+  std::erase_if(kept, [&](const ForeignKeyPtr& key) { return IsDropped(*key, alter); });
+  return kept;
+}
+
 int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const TableDef& def,
                           std::vector<ForeignKeyDef>* keys, std::string* original) {
-  *original = catalog::IsNameOfCopy(def.name) ? AlteredTable(thd) : std::string();
+  // The statement's name is that of a table which a temporary one hides.
+  *original = catalog::IsNameOfCopy(def.name) && !def.temporary ? AlteredTable(thd) : std::string();
   return Definitions(thd, form, create_info, def, keys, *original).Collect();
 }
 
@@ -372,13 +381,7 @@ bool KeysOfAlteredStay(const TableDef& def, const TABLE& altered, const Alter_in
     my_error(ER_DROP_INDEX_FK, MYF(0), def.indexes[then.index].name.c_str());
     return false;
   };
-  const auto is_dropped = [&](const ForeignKeyDef& key) {
-    List_iterator_fast<Alter_drop> drops(changes.alter_info->drop_list);
-    while (const Alter_drop* drop = drops++) {
-      if (drop->type == Alter_drop::FOREIGN_KEY && SameIgnoringCase(drop->name, key.name)) return true;
-    }
-    return false;
-  };
+  const auto is_dropped = [&](const ForeignKeyDef& key) { return IsDropped(key, changes.alter_info); };
   for (const ForeignKeyPtr& key : set->OfChild(def.name)) {
     if (!is_dropped(*key) && !stays(key->child_columns)) return false;
   }

@@ -36,6 +36,10 @@ std::string TextOf(THD* thd, const catalog::ForeignKeyDef& key);
 // The same after the name of the child: what errors say of it.
 std::string TextInErrors(THD* thd, const catalog::ForeignKeyDef& key);
 
+// Those of the table that ALTER TABLE does not drop. `alter` null: all.
+std::vector<catalog::ForeignKeyPtr> KeptKeys(const catalog::ForeignKeySet& keys, const std::string& table,
+                                             Alter_info* alter);
+
 // The foreign keys that a table is created with: those of the statement's clauses, and for a copy made by ALTER TABLE
 // those of its `original` (else empty) that are not dropped. All are found to fit their tables, and so are those that
 // refer to the table already. Otherwise the server's error for it, after a warning that says why.

@@ -79,7 +79,8 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
 }
 
 int Handler::rename_table(const char* from, const char* to) {
-  const Status status = GlobalEngine()->catalog().Rename(TableNameOfPath(from), TableNameOfPath(to));
+  const Status status =
+      GlobalEngine()->catalog().Rename(TableNameOfPath(from), TableNameOfPath(to), AlteredTable(current_thd));
   return status.Is(Status::Code::kNotFound) ? HA_ERR_NO_SUCH_TABLE : Fail(status);
 }
 
@@ -153,8 +154,16 @@ static bool HasIndexesOfExchanged(THD* thd, const catalog::TableAccess& access) 
   return catalog::CheckSameIndexes(access.def(), indexes).ok();
 }
 
+// A partition can have no foreign keys. What the server says of EXCHANGE PARTITION it does not of CONVERT TABLE.
+static bool LosesForeignKeys(THD* thd, Handler& handler, const catalog::TableDef& def) {
+  if ((thd->lex->alter_info.partition_flags & ALTER_PARTITION_CONVERT_IN) == 0 || handler.can_switch_engines()) return false;
+  my_error(ER_PARTITION_EXCHANGE_FOREIGN_KEY, MYF(0), SqlNameOf(def.name).table.c_str());
+  return true;
+}
+
 // Whether a table of this definition can take the place of a partition as it is.
 bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) {
+  if (LosesForeignKeys(ha_thd(), *this, access_->def())) return COMPATIBLE_DATA_NO;
   if (!HasIndexesOfExchanged(ha_thd(), *access_)) return COMPATIBLE_DATA_NO;
   const bool numbers_differ = (create_info->used_fields & HA_CREATE_USED_AUTO) && create_info->auto_increment_value != 0;
   return table_changes != IS_EQUAL_YES || numbers_differ ? COMPATIBLE_DATA_NO : COMPATIBLE_DATA_YES;

@@ -140,7 +140,10 @@ int Handler::BeginForeignKeys(THD* thd) {
   use.table = access_.get();
   use.lock = LockSettings(thd);
   use.lock.wait = txn::LockWait::kWait;
-  if (copies_alter_) use.copy_of = AlteredTable(thd);
+  if (copies_alter_) {
+    use.copy_of = AlteredTable(thd);
+    use.kept = KeptKeys(*keys, use.copy_of, &thd->lex->alter_info);
+  }
   const Status status = referee_->Begin(use);
   is_refereed_ = status.ok();
   return Fail(status);
