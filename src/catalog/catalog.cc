@@ -310,7 +310,7 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   PutName(to, def.id, &batch);
   PutDefinition(def, &batch);
   ForeignKeyChange change(foreign_keys());
-  change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to); });
+  change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to, original); });
   const std::string& replaced = IsNameOfCopy(from) ? original : from;
   for (const ForeignKeyPtr& key : change.added()) {
     if (key->child == to && !IsNameOfCopy(to) && foreign_keys()->HasName(to, key->name, replaced)) {

@@ -74,15 +74,17 @@ std::vector<ForeignKeyPtr> ForeignKeySet::All() const {
   return all;
 }
 
-ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to) {
+ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to,
+                          const std::string& original) {
   ForeignKeyDef renamed = key;
   const bool stands_in = IsNameOfCopy(from) || IsNameOfCopy(to);
   if (key.parent == from && !stands_in) renamed.parent = to;
   if (key.child != from) return renamed;
   renamed.child = to;
-  // A made-up name follows the table it was made from.
-  const std::string made_up = std::string(TableOf(from)) + "_ibfk_";
-  if (!stands_in && key.name.starts_with(made_up)) {
+  // A made-up name follows the table it was made from, of which a copy has the keys.
+  const std::string& named_after = IsNameOfCopy(from) ? original : from;
+  const std::string made_up = std::string(TableOf(named_after)) + "_ibfk_";
+  if (!named_after.empty() && !IsNameOfCopy(to) && key.name.starts_with(made_up)) {
     renamed.name = std::string(TableOf(to)) + "_ibfk_" + key.name.substr(made_up.size());
   }
   return renamed;

@@ -47,8 +47,9 @@ class ForeignKeySet {
 };
 
 // What becomes of a key when a table is renamed. A name of ALTER TABLE's own only stands in for the table: those who
-// refer to it go on meaning its name.
-ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to);
+// refer to it go on meaning its name. `original` as of Catalog::Rename.
+ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to,
+                          const std::string& original = {});
 
 // What becomes of a key when columns of `from`, a child or a parent, are renamed by `to`. Columns are the same when
 // their numbers are.
