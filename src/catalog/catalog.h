@@ -58,8 +58,6 @@ class Catalog {
   std::shared_ptr<const ForeignKeySet> foreign_keys() const { return foreign_keys_.load(std::memory_order_acquire); }
   // Another number whenever tables or foreign keys have been made, changed or have gone.
   uint64_t definitions_version() const { return definitions_version_.load(std::memory_order_acquire); }
-  // Takes away keys of a table, all at once.
-  Status DropForeignKeys(const std::string& child, const std::vector<std::string>& names);
 
   // Replaces the table's indexes by new, empty ones and resets the counters.
   Status Truncate(const std::string& name, std::shared_ptr<Table>* table);

@@ -63,19 +63,4 @@ void Catalog::PublishForeignKeys(const ForeignKeyChange& change) {
   definitions_version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-Status Catalog::DropForeignKeys(const std::string& child, const std::vector<std::string>& names) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  ForeignKeyChange change(foreign_keys());
-  const auto keys = foreign_keys();
-  for (const ForeignKeyPtr& key : keys->OfChild(child)) {
-    if (std::find(names.begin(), names.end(), key->name) != names.end()) change.Remove(key);
-  }
-  if (change.empty()) return Status::Ok();
-  Batch batch(*store_);
-  PutForeignKeys(change, &batch);
-  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
-  PublishForeignKeys(change);
-  return Status::Ok();
-}
-
 }  // namespace cairn::catalog

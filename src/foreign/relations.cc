@@ -118,24 +118,23 @@ Status Relations::LinkOf(const ForeignKeyPtr& key, Link** link) {
   return Status::Ok();
 }
 
-Status Relations::LinksAsChild(Node* node, const std::vector<Link*>** links) {
-  if (!node->as_child) {
-    std::vector<Link*> made;
-    for (const ForeignKeyPtr& key : keys_->OfChild(node->name)) CAIRN_RETURN_IF_ERROR(LinkOf(key, &made.emplace_back()));
-    node->as_child = std::move(made);
+Status Relations::LinksOf(const std::vector<ForeignKeyPtr>& keys, std::optional<std::vector<Link*>>* made,
+                          const std::vector<Link*>** links) {
+  if (!made->has_value()) {
+    std::vector<Link*> found;
+    for (const ForeignKeyPtr& key : keys) CAIRN_RETURN_IF_ERROR(LinkOf(key, &found.emplace_back()));
+    *made = std::move(found);
   }
-  *links = &*node->as_child;
+  *links = &**made;
   return Status::Ok();
 }
 
+Status Relations::LinksAsChild(Node* node, const std::vector<Link*>** links) {
+  return LinksOf(keys_->OfChild(node->name), &node->as_child, links);
+}
+
 Status Relations::LinksAsParent(Node* node, const std::vector<Link*>** links) {
-  if (!node->as_parent) {
-    std::vector<Link*> made;
-    for (const ForeignKeyPtr& key : keys_->OfParent(node->name)) CAIRN_RETURN_IF_ERROR(LinkOf(key, &made.emplace_back()));
-    node->as_parent = std::move(made);
-  }
-  *links = &*node->as_parent;
-  return Status::Ok();
+  return LinksOf(keys_->OfParent(node->name), &node->as_parent, links);
 }
 
 }  // namespace cairn::foreign

@@ -73,6 +73,9 @@ class Relations {
  private:
   Status IsCurrent(bool* current);
   Status LinkOf(const catalog::ForeignKeyPtr& key, Link** link);
+  // Of those keys; made when they are asked for first.
+  Status LinksOf(const std::vector<catalog::ForeignKeyPtr>& keys, std::optional<std::vector<Link*>>* made,
+                 const std::vector<Link*>** links);
 
   catalog::Catalog* const catalog_;
   const catalog::CollationById collation_by_id_;

@@ -162,14 +162,6 @@ class ReliefTest : public ::testing::Test, public StoreFixture {
     }
     ASSERT_EQ(rows, kRows);
   }
-  uint64_t Number(const std::string& name) {
-    for (const NamedNumber& row : store->Statistics()) {
-      if (row.name == name) return row.value;
-    }
-    ADD_FAILURE() << "no number " << name;
-    return 0;
-  }
-  int Level0Files() { return std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level0")); }
   // Reads until the counter of what is done for reads moves.
   void WalkUntil(const std::string& counter, uint64_t value, bool forward) {
     for (int walk = 0; Number(counter) < value; ++walk) {

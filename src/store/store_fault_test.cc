@@ -37,14 +37,6 @@ class StoreFaultTest : public ::testing::Test, public StoreFixture {
       ASSERT_TRUE(store->FlushMemtables().ok());
     }
   }
-  int Level0Files() { return std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level0")); }
-  uint64_t Number(const std::string& name) {
-    for (const NamedNumber& row : store->Statistics()) {
-      if (row.name == name) return row.value;
-    }
-    ADD_FAILURE() << "no number " << name;
-    return 0;
-  }
 };
 
 TEST_F(StoreFaultTest, OpeningNamesTheDirectoryInEveryRefusal) {

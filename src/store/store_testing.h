@@ -77,6 +77,16 @@ class StoreFixture {
     return store->Write(batch, durability);
   }
 
+  // One of the store's statistics; there must be one of that name.
+  uint64_t Number(const std::string& name) {
+    for (const NamedNumber& row : store->Statistics()) {
+      if (row.name == name) return row.value;
+    }
+    ADD_FAILURE() << "no number " << name;
+    return 0;
+  }
+  int Level0Files() { return std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level0")); }
+
   FaultEnvironment env;
   LogLines log;
   StoreOptions options;
