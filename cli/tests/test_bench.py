@@ -37,6 +37,19 @@ class EnginesTest(unittest.TestCase):
         with self.assertRaisesRegex(CairnError, "once"):
             engines.parse("cairn,cairn")
 
+    def test_variants(self) -> None:
+        plain, blocks = engines.parse("cairn,blocks", ["blocks=cairn --cairn-memory=32M '--x=a b'"])
+        self.assertEqual((plain.kind, blocks.kind, blocks.client_name), ("cairn", "cairn", "CAIRN"))
+        options = engines.server_options(blocks, memory_bytes=1 << 30, flush_setting=1)
+        self.assertEqual(options[-2:], ["--cairn-memory=32M", "--x=a b"])
+        self.assertEqual(options[:-2], engines.server_options(plain, memory_bytes=1 << 30, flush_setting=1))
+        for variant, why in (("a=cairn", "NAME=ENGINE"), ("a b=cairn -x", "NAME=ENGINE"),
+                             ("a=tokudb -x", "NAME=ENGINE"), ("a=cairn 'x", "NAME=ENGINE"),
+                             ("innodb=cairn -x", "innodb already"),
+                             ("a=cairn -x", "does not name a")):
+            with self.assertRaisesRegex(CairnError, why):
+                engines.parse("cairn", [variant])
+
     def test_missing_plugin_is_named(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             engines.check_installed([_INNODB], Path(folder))
@@ -202,7 +215,7 @@ class ResultsTest(unittest.TestCase):
         self.path = Path(temporary.name) / "deep/results.json"
 
     def test_medians(self) -> None:
-        self.assertEqual(results.figure([1.0, 4.0, 2.0]), {"median": 2.0, "min": 1.0, "max": 4.0, "spread": 1.5})
+        self.assertEqual(results.figure([1.0, 4.0, 2.0]), {"median": 2.0, "min": 1.0, "max": 4.0, "spread": 2.23 * 1.5})
         self.assertEqual(results.figure([3.0])["spread"], None)
         self.assertEqual(results.figure([0.0, 0.0])["spread"], None)
 
@@ -215,7 +228,7 @@ class ResultsTest(unittest.TestCase):
         self.assertEqual([(entry["engine"], entry["step"], entry["runs"]) for entry in written["summary"]],
                          [("cairn", "q", 3)])
         self.assertEqual(written["summary"][0]["figures"], {"rate": {"median": 12, "min": 10, "max": 30,
-                                                                     "spread": 20 / 12}})
+                                                                     "spread": 2.23 * 20 / 12}})
         self.assertEqual(written["invalid"], {"innodb": "q: why"})
         self.assertEqual((written["kind"], written["format"], written["complete"]), ("cairn-bench", 1, False))
         for name in ("engines", "steps", "columns", "runs", "warnings", "ended"):
@@ -227,7 +240,7 @@ class ResultsTest(unittest.TestCase):
             found.runs.append(run)
         lines = table.lines(found.to_json(), "innodb")
         self.assertEqual(lines[0].split(), ["q", "cairn", "innodb"])
-        self.assertEqual(lines[1].split(), ["rows/s", "2,500", "[", "40%]", "2.50x", "1,000"])
+        self.assertEqual(lines[1].split(), ["rows/s", "2,500", "[318%]", "2.50x", "1,000"])
         self.assertEqual(len(lines), 2)  # a figure nobody has is no row
 
     def test_paths(self) -> None:

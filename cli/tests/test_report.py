@@ -266,7 +266,7 @@ class NumbersTest(unittest.TestCase):
         self.assertEqual(markdown.number(0, 2), "0.00")
 
     def test_spread(self) -> None:
-        self.assertEqual(markdown.shown(Figure(100, 90, 110, 3), 0), "100 [20 %]")
+        self.assertEqual(markdown.shown(Figure(100, 90, 110, 3), 0), "100 [45 %]")
         self.assertEqual(markdown.shown(Figure(1000, 999, 1001, 3), 0), "1,000 [0 %]")
         self.assertEqual(markdown.shown(Figure(100, 100, 100, 1), 0), "100")
         self.assertEqual(markdown.shown(None, 0), "–")

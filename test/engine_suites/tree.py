@@ -2,7 +2,8 @@
 """Assembles what mysql-test-run.pl wants to see: one base directory with programs, plugins and tests.
 
 Everything is a link into the private server's prefix, except what this project adds: the plugin,
-the suite `cairn`, the overlay of `storage_engine`, and the results of the yardstick.
+the suite `cairn`, the overlay of `storage_engine`, the results of the yardstick, and the engine's name in results that
+tell it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ YARDSTICK = OWN_TESTS / "yardstick"
 SUITE = "storage_engine"
 OVERLAY = OWN_TESTS / "plugin" / "cairn" / SUITE
 OWN_SUITE = "cairn"
+ENGINES = "engines"
+# Its result has the name of the default engine, MyISAM, and a patch of it for a run with InnoDB.
+NAMES_ENGINE, NAMES_INNODB = "rpl_alter.result", "rpl_alter,innodb.rdiff"
 PARTS = ("", "trx", "parts")  # the suite's own folder and those inside it
 
 
@@ -50,8 +54,9 @@ def assemble(base: Path, prefix: Path, plugin: Path | None, recording: bool = Fa
     tree = Tree(base)
     packaged = (prefix / "mysql-test").resolve()
     _link_entries(packaged, tree.tests, without=("suite", "plugin", "var"))
-    _link_entries(packaged / "suite", tree.tests / "suite", without=(SUITE,))
+    _link_entries(packaged / "suite", tree.tests / "suite", without=(SUITE, ENGINES))
     _link_entries(packaged / "plugin", tree.tests / "plugin")
+    _link_engines(packaged / "suite" / ENGINES, tree, "InnoDB" if recording else "CAIRN")
     if recording:
         _copy_suite_for_innodb(packaged / "suite" / SUITE, tree)
         _copy_own_suite_for_innodb(tree)
@@ -70,6 +75,16 @@ def _link_entries(source: Path, target: Path, without: tuple[str, ...] = ()) -> 
     for entry in source.iterdir():
         if entry.name not in without and entry.exists():
             (target / entry.name).symlink_to(entry.resolve())
+
+
+def _link_engines(packaged: Path, tree: Tree, engine: str) -> None:
+    results = Path("funcs") / "r"
+    suites = tree.tests / "suite" / ENGINES
+    _link_entries(packaged, suites, without=("funcs",))
+    _link_entries(packaged / "funcs", suites / "funcs", without=("r",))
+    _link_entries(packaged / results, suites / results, without=(NAMES_ENGINE, NAMES_INNODB))
+    text = (packaged / results / NAMES_ENGINE).read_text(encoding="latin-1")
+    (suites / results / NAMES_ENGINE).write_text(text.replace("ENGINE=MyISAM", f"ENGINE={engine}"), encoding="latin-1")
 
 
 def _link_suite_with_yardstick(packaged: Path, tree: Tree) -> None:

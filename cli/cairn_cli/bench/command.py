@@ -40,6 +40,8 @@ def _add_common(parser: argparse.ArgumentParser, default: Conditions) -> None:
     group = parser.add_argument_group("conditions")
     group.add_argument("--engines", default="cairn,innodb", metavar="LIST",
                        help=f"of {' '.join(engines.ENGINES)} (default: %(default)s)")
+    group.add_argument("--variant", action="append", default=[], metavar="'NAME=ENGINE OPTION…'",
+                       help="an engine under another name with more options of the server; may be repeated")
     group.add_argument("--base", metavar="ENGINE", help="ratios are to this engine (default: innodb, else the first)")
     group.add_argument("--scale", type=_count, default=default.scale, metavar="N",
                        help="size of the data in the workload's unit; K, M, G are decimal (default: %(default)s)")
@@ -111,7 +113,7 @@ def prepare(workload: Workload, options: argparse.Namespace,
     """Checks all that can be known before the first server starts, and completes the options."""
     folder = paths.VAR / "bench"
     folder.mkdir(parents=True, exist_ok=True)
-    options.engines = engines.parse(options.engines) if workload.NEEDS_SERVER else (engines.NONE,)
+    options.engines = engines.parse(options.engines, options.variant) if workload.NEEDS_SERVER else (engines.NONE,)
     options.base = _base(options)
     options.conditions = Conditions(
         memory_bytes=options.memory, device=options.device, cold=options.cold,
@@ -206,7 +208,7 @@ def _show(workload: Workload, found: results.Results, options: argparse.Namespac
             console.say(line)
     if len(options.engines) > 1 or options.conditions.repeats > 1:
         console.say("")
-        console.say(f"medians; [spread: (max - min) / median over the repeats]; x: ratio to {options.base}")
+        console.say(f"medians; [spread: another run's median is no farther away, 99 %]; x: ratio to {options.base}")
     for engine, why in found.invalid_engines().items():
         console.say(f"invalid, not shown: {engine}: {why}")
     for entry in found.runs:

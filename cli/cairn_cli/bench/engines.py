@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The engines that can be compared, and good stated settings for each under one memory budget."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cairn_cli.errors import CairnError
@@ -24,6 +26,13 @@ class Engine:
     # What counts as the database, relative to the data folder; empty: the databases' own folders.
     database_files: tuple[str, ...] = ()
     plugin: str = ""  # the file a server loads the engine from
+    options: tuple[str, ...] = ()  # of the server, after those of server_options
+    variant_of: str = ""  # the name of the engine that this is with other options
+
+    @property
+    def kind(self) -> str:
+        """The engine's name, also of a variant."""
+        return self.variant_of or self.name
 
 
 ENGINES: dict[str, Engine] = {engine.name: engine for engine in (
@@ -38,14 +47,35 @@ ENGINES: dict[str, Engine] = {engine.name: engine for engine in (
 NONE = Engine("rocksdb", "")
 
 
-def parse(text: str) -> tuple[Engine, ...]:
-    """Reads a list such as cairn,innodb."""
+def parse(text: str, variants: Iterable[str] = ()) -> tuple[Engine, ...]:
+    """Reads a list such as cairn,innodb. A variant is an engine with more options of the server, as
+    "big-blocks=cairn --cairn-memory=1G …"; the list names it like any other."""
+    known = dict(ENGINES)
+    for variant in variants:
+        engine = _variant(variant)
+        if engine.name in known:
+            raise CairnError(f"--variant {variant}: there is an engine {engine.name} already")
+        known[engine.name] = engine
     names = [name for name in text.split(",") if name]
-    if unknown := [name for name in names if name not in ENGINES]:
-        raise CairnError(f"no such engine: {' '.join(unknown)} (there are: {' '.join(ENGINES)})")
+    if unknown := [name for name in names if name not in known]:
+        raise CairnError(f"no such engine: {' '.join(unknown)} (there are: {' '.join(known)})")
     if not names or len(set(names)) != len(names):
         raise CairnError(f"--engines {text}: name each engine once, at least one")
-    return tuple(ENGINES[name] for name in names)
+    if unused := [name for name in known if name not in ENGINES and name not in names]:
+        raise CairnError(f"--variant: --engines does not name {' '.join(unused)}")
+    return tuple(known[name] for name in names)
+
+
+def _variant(text: str) -> Engine:
+    name, _, rest = text.partition("=")
+    try:
+        kind, *options = shlex.split(rest)
+    except ValueError:
+        kind, options = "", []
+    if kind not in ENGINES or not options or not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
+        raise CairnError(f"--variant {text}: no NAME=ENGINE OPTION… (a name of a-z, 0-9 and -; of {' '.join(ENGINES)};"
+                         " options of the server)")
+    return replace(ENGINES[kind], name=name, options=tuple(options), variant_of=kind)
 
 
 def check_installed(engines: Sequence[Engine], plugin_directory: Path) -> None:
@@ -68,7 +98,11 @@ def cache_bytes(memory_bytes: int) -> int:
 def server_options(engine: Engine, *, memory_bytes: int, flush_setting: int,
                    direct_writes: bool = False) -> list[str]:
     """The server's command line for an engine. `direct_writes`: flushes and compactions of an LSM
-    go past the page cache, as InnoDB's page writes do anyway."""
+    go past the page cache, as InnoDB's page writes do anyway. A variant's own come last."""
+    return [*_server_options(engine, memory_bytes, flush_setting, direct_writes), *engine.options]
+
+
+def _server_options(engine: Engine, memory_bytes: int, flush_setting: int, direct_writes: bool) -> list[str]:
     options = ["--skip-log-bin", "--performance-schema=OFF", "--max-connections=100"]
     cache = cache_bytes(memory_bytes)
     if engine.client_name == "InnoDB":
@@ -76,7 +110,7 @@ def server_options(engine: Engine, *, memory_bytes: int, flush_setting: int,
     # The server's own tables need little of InnoDB.
     options += ["--innodb-buffer-pool-size=8M", "--innodb-log-file-size=16M",
                 "--innodb-log-buffer-size=2M"]
-    if engine.name == "cairn":
+    if engine.kind == "cairn":
         options += [f"--cairn-memory={cache}", f"--cairn-flush-log-at-trx-commit={flush_setting}"]
         if direct_writes:
             options.append("--cairn-expert-db-options=use_direct_io_for_flush_and_compaction=true")
@@ -95,7 +129,7 @@ def _innodb(engine: Engine, cache: int, memory_bytes: int, flush_setting: int) -
                # After a restart nothing is read in the background of a measured step.
                "--innodb-buffer-pool-dump-at-shutdown=OFF",
                "--innodb-buffer-pool-load-at-startup=OFF"]
-    if engine.name == "innodb-page-compressed":
+    if engine.kind == "innodb-page-compressed":
         options += ["--innodb-compression-algorithm=zlib", "--innodb-compression-level=6"]
     return options
 

@@ -109,7 +109,7 @@ class Insert:
         """Of a table that only grows: what the deletes leave may not have been reclaimed."""
         rows = options.conditions.scale * (1 + options.write_share)
         rows += 2000 * (options.conditions.seconds or 0) * max(options.conditions.clients)
-        return int(rows * _DISK_BYTES_PER_ROW.get(engine.name, _DISK_BYTES_PER_ROW_OTHER)) + _DISK_BYTES_BASE
+        return int(rows * _DISK_BYTES_PER_ROW.get(engine.kind, _DISK_BYTES_PER_ROW_OTHER)) + _DISK_BYTES_BASE
 
     def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
                 progress: Callable[[str], None]) -> None:

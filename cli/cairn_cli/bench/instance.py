@@ -64,7 +64,7 @@ class Instance:
         if not self.pid:
             wrapper = self.group.wrapper() if self.group else []
             try:
-                self.pid = self.server.start(self.options, with_cairn=self.engine.name == "cairn",
+                self.pid = self.server.start(self.options, with_cairn=self.engine.kind == "cairn",
                                              wrapper=wrapper)
             except CairnError as error:
                 raise CairnError(self.why_dead() if self._was_killed() else str(error)) from error
@@ -102,7 +102,7 @@ class Instance:
         """Lets the server go on without limits, for the user to look into."""
         self.stop()
         self._remove_group()
-        self.server.start(self.options, with_cairn=self.engine.name == "cairn")
+        self.server.start(self.options, with_cairn=self.engine.kind == "cairn")
 
     def remove(self) -> None:
         """Kills the server and deletes its data and its cgroup."""

@@ -85,7 +85,7 @@ class LinkBench:
 
     def disk_bytes_needed(self, options: argparse.Namespace, engine: Engine) -> int:
         """From the sizes of published and own runs, per id."""
-        per_id = _DISK_BYTES_PER_ID.get(engine.name, _DISK_BYTES_PER_ID_OTHER)
+        per_id = _DISK_BYTES_PER_ID.get(engine.kind, _DISK_BYTES_PER_ID_OTHER)
         return int(options.conditions.scale * per_id) + _DISK_BYTES_BASE
 
     def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
@@ -134,7 +134,7 @@ def _client(command: str, step: Step, target: Target, options: argparse.Namespac
             progress: Callable[[str], None], arguments: list[str]) -> dict[str, Any]:
     """Runs the client and returns its JSON object; raises CairnError when it did not get that far."""
     program = paths.build_dir(options.build_type) / "bench/linkbench/cairn-linkbench"
-    kind, table_options = _CLIENT_ENGINES[target.engine.name]
+    kind, table_options = _CLIENT_ENGINES[target.engine.kind]
     found = client.run(
         program, command, step.name, target,
         [f"--engine={kind}", f"--table-options={table_options}", f"--ids={int(options.conditions.scale)}",

@@ -15,6 +15,7 @@ from cairn_cli import paths, process
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, Target
 from cairn_cli.errors import CairnError
+from cairn_cli.spread import relative_spread
 
 _SIZES_MIB = (1, 2, 4, 8, 16, 32, 64, 128)
 _CPU_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -108,7 +109,7 @@ def line(fills: list[dict[str, float]]) -> dict[str, float]:
     rate = middle["inserts_per_second"]
     return {"operations": middle["inserted"], "seconds": middle["seconds"],
             "server_cpu_seconds": middle["process_cpu_seconds"],
-            "rate": rate, "rate_spread_percent": 100 * (max(rates) - min(rates)) / rate,
+            "rate": rate, "rate_spread_percent": 100 * (relative_spread(rates) or 0.0),
             "writer_cpu_ns": middle["writer_cpu_seconds"] * 1e9 / middle["inserted"],
             "stall_seconds": middle["stall_us"] / 1e6, "flushed_bytes": middle["flushed_bytes"],
             "files": middle["files"]}

@@ -120,7 +120,7 @@ def database_bytes(data: Path, engine: Engine) -> int:
 
 def engine_counters(engine: Engine, query: Callable[[str], str]) -> Counters:
     """The engine's own cumulative numbers, by lower-case name without the engine's prefix."""
-    if engine.name == "cairn":
+    if engine.kind == "cairn":
         text = query("SHOW ENGINE CAIRN STATUS").replace("\\n", "\n")
         return {name.lower(): float(value) for name, value in _COUNTER.findall(text)}
     prefix = "innodb" if engine.client_name == "InnoDB" else "rocksdb"

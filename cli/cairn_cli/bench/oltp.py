@@ -22,6 +22,7 @@ from cairn_cli.bench.sysbench_tables import (
 )
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, Target
 from cairn_cli.errors import CairnError
+from cairn_cli.spread import relative_spread
 
 _WARM_SECONDS_MAX = 5
 _WARM_SHARE = 4  # a quarter of the measured time
@@ -156,14 +157,14 @@ def _add(outcome: Outcome, line: Line, done: sysbench.Measured) -> None:
 
 
 def medians(repeats: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
-    """Of each figure of each line that every repeat has; `rate_spread` is (max − min) / median."""
+    """Of each figure of each line that every repeat has; `rate_spread` is relative; 0 for one repeat."""
     found = {}
     for name in BY_NAME:
         if repeats and all(name in repeat for repeat in repeats):
             lines = [repeat[name] for repeat in repeats]
             rates = [line["rate"] for line in lines]
             found[name] = {key: statistics.median(line[key] for line in lines) for key in lines[0]}
-            found[name]["rate_spread"] = (max(rates) - min(rates)) / found[name]["rate"]
+            found[name]["rate_spread"] = relative_spread(rates) or 0.0
     return found
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from cairn_cli import dependencies, paths, process, rocksdb
 from cairn_cli.bench.workload import Column, Step
+from cairn_cli.spread import relative_spread
 
 KIND = "cairn-bench"
 FORMAT = 1
@@ -29,10 +30,9 @@ def at(value: Any, path: str) -> Any:
 
 
 def figure(values: Sequence[float]) -> dict[str, float | None]:
-    """Median and range of one figure over the repeats; one value alone has no spread."""
-    middle = statistics.median(values)
-    spread = (max(values) - min(values)) / abs(middle) if len(values) > 1 and middle else None
-    return {"median": middle, "min": min(values), "max": max(values), "spread": spread}
+    """Median, range and relative spread of one figure over the repeats."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values),
+            "spread": relative_spread(values)}
 
 
 @dataclass

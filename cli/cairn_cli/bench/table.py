@@ -11,8 +11,8 @@ _CELL_WIDTH = 27
 
 
 def lines(results: Mapping[str, Any], base: str) -> list[str]:
-    """The table's lines, from a results object. Beside a median stand in brackets its spread, (max −
-    min) / median over the repeats, and its ratio to the base engine's median."""
+    """The table's lines, from a results object. Beside a median stand in brackets its relative
+    spread over the repeats, and its ratio to the base engine's median."""
     columns = [Column(**column) for column in results["columns"]]
     text: list[str] = []
     for step in results["steps"]:

@@ -40,7 +40,7 @@ def number(value: float, digits: int) -> str:
 
 
 def spread(figure: Figure) -> str:
-    """(max - min) / median of the repeats; empty for one run."""
+    """In brackets; empty for one run."""
     return f" [{100 * figure.spread:.0f} %]" if figure.count > 1 else ""
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cairn_cli.spread import spread
+
 OK = "ok"
 
 # Engines are told in this order; others follow by name.
@@ -35,8 +37,8 @@ class Figure:
 
     @property
     def spread(self) -> float:
-        """(max - min) / median; 0 for one run."""
-        return (self.high - self.low) / abs(self.median) if self.median else 0.0
+        """Relative to the median; 0 for one run, which has none."""
+        return spread(self.low, self.high, self.count) / abs(self.median) if self.median and self.count > 1 else 0.0
 
 
 @dataclass(frozen=True)

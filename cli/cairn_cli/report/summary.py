@@ -18,7 +18,8 @@ def document(results: list[Result], base: str | None, pictures: dict[str, list[t
     """`pictures`: per result's name, file names with what they show."""
     common = _common([_machine_facts(result) for result in results])
     lines = ["# Benchmark results", "", "Made by `./cairn report` from the JSON files beside it."
-             " Figures are medians over the repeats, in brackets the spread: (greatest − least) / median."
+             " Figures are medians over the repeats, in brackets the spread, beyond which another run's"
+             " median is not expected (99 %)."
              " \"–\": no such figure.", "",
              *markdown.table(["", ""], [[name, text] for name, text in common.items()], left=2)]
     for result in results:
