@@ -16,13 +16,6 @@
 #include "store/version_files.h"
 
 namespace cairn::store {
-namespace {
-
-// Keys that come in order are looked for next to the one before, until that was in vain this often.
-constexpr int kCreditAtFirst = 1;
-constexpr int kCreditMax = 4;
-
-}  // namespace
 
 // The files whose bounds have a key, from the newest to the oldest.
 class PointFinder::Candidates {
@@ -73,10 +66,35 @@ PointFinder::PointFinder(bool asks_filters) : asks_filters_(asks_filters) {
 
 void PointFinder::Close() {
   if (version_ == nullptr) return;
-  for (Place& place : places_) place = Place();
+  for (Place& place : places_) ClosePlace(&place);
+  Tick();
   found_count_ = missed_count_ = 0;
   db_->CleanupIteratorSuperVersion(version_, /*background_purge=*/false);
   version_ = nullptr;
+}
+
+void PointFinder::ClosePlace(Place* place) {
+  place->file_number = 0;
+  place->filter = nullptr;
+  if (place->finder == nullptr) return;
+  place->finder->Close();
+  spare_ = std::move(place->finder);
+}
+
+// Of what most reads never do there is nothing to tick.
+void PointFinder::Tick() {
+  rocks::Statistics* const statistics = family_->ioptions().stats;
+  const auto tick = [&](uint32_t ticker, uint64_t count) {
+    if (count != 0) rocks::RecordTick(statistics, ticker, count);
+  };
+  tick(rocks::NUMBER_KEYS_READ, tally_.keys);
+  tick(rocks::MEMTABLE_HIT, tally_.memtable_hits);
+  tick(rocks::MEMTABLE_MISS, tally_.memtable_misses);
+  tick(rocks::GET_HIT_L0, tally_.level_hits[0]);
+  tick(rocks::GET_HIT_L1, tally_.level_hits[1]);
+  tick(rocks::GET_HIT_L2_AND_UP, tally_.level_hits[2]);
+  tick(rocks::BYTES_READ, tally_.value_bytes);
+  tally_ = Tally();
 }
 
 void PointFinder::HoldCurrent(rocks::DBImpl* db, rocks::ColumnFamilyData* family) {
@@ -101,38 +119,59 @@ PointFinder::Answer PointFinder::GetOnce(rocks::DBImpl* db, rocks::ColumnFamilyH
   family_ = static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd();
   version_ = db->GetAndRefSuperVersion(family_);
   const Answer answer = Find(key, snapshot, /*once=*/true, slice, view);
+  Tick();
   db->ReturnAndCleanupSuperVersion(family_, std::exchange(version_, nullptr));
   return answer;
 }
 
 PointFinder::Answer PointFinder::Find(ByteView key, const rocks::Snapshot* snapshot, bool once,
                                       rocks::PinnableSlice* slice, ByteView* view) {
-  rocks::RecordTick(family_->ioptions().stats, rocks::NUMBER_KEYS_READ);
   // After the view: what a flush or a compaction in between drops is not missed then.
   const uint64_t sequence = snapshot == nullptr ? db_->GetLatestSequenceNumber() : snapshot->GetSequenceNumber();
   const rocks::LookupKey lookup(ToSlice(key), sequence);
   bool decided = false;
   Answer answer = AskMemtables(lookup, slice, view, &decided);
-  if (decided) return answer;
-  Candidates candidates(*version_->current->storage_info(), key);
+  if (!decided) answer = FindInFiles(lookup, once, slice, view);
+  if (answer == Answer::kAskStore) return answer;  // which ticks
+  ++tally_.keys;
+  ++(decided ? tally_.memtable_hits : tally_.memtable_misses);
+  if (answer == Answer::kFound) tally_.value_bytes += view->size();
+  return answer;
+}
+
+PointFinder::Answer PointFinder::FindInFiles(const rocks::LookupKey& key, bool once, rocks::PinnableSlice* slice,
+                                             ByteView* view) {
+  Candidates candidates(*version_->current->storage_info(), ToView(key.user_key()));
   Candidate candidate;
   while (candidates.Next(&candidate)) {
     const uint64_t number = candidate.file->fd.GetNumber();
     Place& place = places_[number % kPlaceCount];
-    if (!once && place.file_number == number) {
-      if (place.entries == nullptr && !OpenPlace(candidate, &place)) return Answer::kAskStore;
-      const bool by_filter = candidates.has_more() || MayMiss();
-      if (by_filter && !place.MayHave(lookup, read_)) continue;
-      answer = AskPlace(&place, lookup, sequence, view, &decided);
-      if (!by_filter) ++(decided ? found_count_ : missed_count_);
-    } else {
-      if (!once) place = Place();
-      if (!once) place.file_number = number;
-      answer = AskFile(candidate, lookup, slice, view, &decided);
+    if (place.file_number != number && !OpenPlace(candidate, &place)) return Answer::kAskStore;
+    bool decided = false;
+    const Answer answer = AskPlace(&place, candidate, once || candidates.has_more(), key, slice, view, &decided);
+    if (once && decided && answer == Answer::kFound && view->data() != slice->data()) {
+      place.finder->PinTo(*view, slice);
+      *view = ToView(*slice);
     }
-    if (decided) return answer;
+    if (once) ClosePlace(&place);
+    if (!decided) continue;
+    if (answer == Answer::kFound) ++tally_.level_hits[std::min(candidate.level, 2)];
+    return answer;
   }
   return Answer::kAbsent;
+}
+
+PointFinder::Answer PointFinder::AskPlace(Place* place, const Candidate& candidate, bool by_filter,
+                                          const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
+                                          bool* decided) {
+  if (place->finder == nullptr) return AskFile(candidate, key, slice, view, decided);
+  by_filter = by_filter || MayMiss();
+  if (by_filter && !place->MayHave(key, read_)) return Answer::kAbsent;
+  const FileFinder::Answer found = place->finder->Find(key, view);
+  if (found == FileFinder::Answer::kAskTable) return AskFile(candidate, key, slice, view, decided);
+  *decided = found != FileFinder::Answer::kAbsent;
+  if (!by_filter) ++(*decided ? found_count_ : missed_count_);
+  return found == FileFinder::Answer::kFound ? Answer::kFound : Answer::kAbsent;
 }
 
 PointFinder::Answer PointFinder::AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
@@ -194,18 +233,22 @@ PointFinder::Answer PointFinder::AskFile(const Candidate& candidate, const rocks
 }
 
 bool PointFinder::OpenPlace(const Candidate& candidate, Place* place) {
+  ClosePlace(place);
   rocks::TableReader* table = nullptr;
   rocks::TableCache::TypedHandle* handle = nullptr;
   if (!FindTable(candidate, &table, &handle)) return false;
   rocks::TableCache& tables = *family_->table_cache();
-  place->entries.reset(table->NewIterator(
-      read_, version_->mutable_cf_options.prefix_extractor.get(), /*arena=*/nullptr, /*skip_filters=*/true,
-      rocks::TableReaderCaller::kUserGet, tables.file_options().compaction_readahead_size,
-      /*allow_unprepared_value=*/false));
-  if (handle != nullptr) tables.get_cache().RegisterReleaseAsCleanup(handle, *place->entries);
-  place->credit = kCreditAtFirst;
+  std::unique_ptr<FileFinder> finder = spare_ != nullptr ? std::move(spare_) : std::make_unique<FileFinder>();
+  place->file_number = candidate.file->fd.GetNumber();
   const auto* const blocks = dynamic_cast<const rocks::BlockBasedTable*>(table);
-  if (blocks != nullptr && blocks->get_rep()->whole_key_filtering) place->filter = blocks->get_rep()->filter.get();
+  if (blocks == nullptr || !finder->Open(*blocks, read_)) {
+    if (handle != nullptr) tables.get_cache().Release(handle);
+    spare_ = std::move(finder);
+    return true;
+  }
+  if (handle != nullptr) tables.get_cache().RegisterReleaseAsCleanup(handle, finder->held());
+  place->finder = std::move(finder);
+  if (blocks->get_rep()->whole_key_filtering) place->filter = blocks->get_rep()->filter.get();
   return true;
 }
 
@@ -214,36 +257,6 @@ bool PointFinder::Place::MayHave(const rocks::LookupKey& key, const rocks::ReadO
   const rocks::Slice internal_key = key.internal_key();
   rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserGet};
   return filter->KeyMayMatch(key.user_key(), &internal_key, /*get_context=*/nullptr, &lookup, read);
-}
-
-PointFinder::Answer PointFinder::AskPlace(Place* place, const rocks::LookupKey& key, uint64_t sequence, ByteView* view,
-                                          bool* decided) {
-  rocks::InternalIterator& entries = *place->entries;
-  const ByteView user_key = ToView(key.user_key());
-  *decided = true;
-  if (place->credit > 0 && entries.Valid() && UserKey(entries.key()) < user_key) {
-    entries.Next();
-    // The first version in order is the newest of the file.
-    if (entries.Valid() && UserKey(entries.key()) == user_key && rocks::GetInternalKeySeqno(entries.key()) <= sequence) {
-      place->credit = kCreditMax;
-      return ReadEntry(entries, view);
-    }
-    --place->credit;
-  }
-  entries.Seek(key.internal_key());
-  if (entries.Valid() && UserKey(entries.key()) == user_key) return ReadEntry(entries, view);
-  if (!entries.Valid() && !entries.status().ok()) return Answer::kAskStore;
-  *decided = false;
-  return Answer::kAbsent;
-}
-
-PointFinder::Answer PointFinder::ReadEntry(const rocks::InternalIterator& entries, ByteView* view) {
-  switch (rocks::ExtractValueType(entries.key())) {
-    case rocks::kTypeValue: *view = ToView(entries.value()); return Answer::kFound;
-    case rocks::kTypeDeletion:
-    case rocks::kTypeSingleDeletion: return Answer::kAbsent;
-    default: return Answer::kAskStore;
-  }
 }
 
 }  // namespace cairn::store

@@ -11,20 +11,20 @@
 #include "db/db_impl/db_impl.h"
 #include <rocksdb/options.h>
 #include "table/block_based/filter_block.h"
-#include "table/internal_iterator.h"
 
 #include "base/bytes.h"
+#include "store/file_finder.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
 
 // What DBImpl::Get does for a family that has plain values and point deletions only, without what it does anew for each
-// key: memtables and files of one moment are kept while they are the current ones, and in a file that comes up again
-// an iterator stays on the block and the index it has found.
+// key: memtables and files of one moment are kept while they are the current ones, and of files that come up again the
+// index and the block that was found last. It ticks what Get ticks.
 //
 // A key can be in memtables, in any files of level 0 and in one file of each other level, or in neighbours: a compaction
-// may end a file between two versions of a key. All of these files but the last are asked by their filters, as Get does. The last has most of the keys that are there at all, so it is asked without, by the iterator;
-// once keys are missing there, filters are asked again.
+// may end a file between two versions of a key. All of these files but the last are asked by their filters, as Get does. The
+// last has most of the keys that are there at all, so it is asked without; once keys are missing there, filters are asked again.
 //
 // Lifetime and threads: see PointReader.
 class PointFinder final {
@@ -52,14 +52,21 @@ class PointFinder final {
   void Close();
 
  private:
-  // A file with the iterator in it, made when the file comes up the second time.
+  // An open file.
   struct Place {
     bool MayHave(const rocks::LookupKey& key, const rocks::ReadOptions& read) const;  // by the file's filter
 
     uint64_t file_number = 0;
     rocks::FilterBlockReader* filter = nullptr;  // of whole keys
-    std::unique_ptr<rocks::InternalIterator> entries;
-    int credit = 0;  // how often the next entry may still be looked at before the index is asked
+    std::unique_ptr<FileFinder> finder;          // null: the table is to be asked
+  };
+  // What is ticked when the statement is over.
+  struct Tally {
+    uint64_t keys = 0;
+    uint64_t memtable_hits = 0;
+    uint64_t memtable_misses = 0;
+    std::array<uint64_t, 3> level_hits{};  // the last: all levels from 2 on
+    uint64_t value_bytes = 0;
   };
   struct Candidate {
     const rocks::FdWithKeyRange* file = nullptr;
@@ -69,14 +76,17 @@ class PointFinder final {
   static constexpr size_t kPlaceCount = 8;
 
   Answer Find(ByteView key, const rocks::Snapshot* snapshot, bool once, rocks::PinnableSlice* slice, ByteView* view);
+  Answer FindInFiles(const rocks::LookupKey& key, bool once, rocks::PinnableSlice* slice, ByteView* view);
   void HoldCurrent(rocks::DBImpl* db, rocks::ColumnFamilyData* family);
   Answer AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   Answer AskFile(const Candidate& candidate, const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
                  bool* decided);
-  Answer AskPlace(Place* place, const rocks::LookupKey& key, uint64_t sequence, ByteView* view, bool* decided);
-  Answer ReadEntry(const rocks::InternalIterator& entries, ByteView* view);
+  Answer AskPlace(Place* place, const Candidate& candidate, bool by_filter, const rocks::LookupKey& key,
+                  rocks::PinnableSlice* slice, ByteView* view, bool* decided);
+  // False: the file cannot be read, or has deletions of ranges.
   bool OpenPlace(const Candidate& candidate, Place* place);
-  // False: it cannot be read, or has deletions of ranges.
+  void ClosePlace(Place* place);
+  void Tick();
   bool FindTable(const Candidate& candidate, rocks::TableReader** table, rocks::TableCache::TypedHandle** handle);
   bool MayMiss() const { return asks_filters_ || missed_count_ * 8 > found_count_; }
 
@@ -86,6 +96,8 @@ class PointFinder final {
   rocks::SuperVersion* version_ = nullptr;
   rocks::ReadOptions read_;
   std::array<Place, kPlaceCount> places_;
+  std::unique_ptr<FileFinder> spare_;  // closed; most statements need one
+  Tally tally_;
   uint32_t found_count_ = 0;  // in places asked without filters, since the last Close
   uint32_t missed_count_ = 0;
 };

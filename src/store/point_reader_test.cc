@@ -5,12 +5,25 @@
 #include <map>
 #include <random>
 
+#include "store/sorted_load.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
 namespace {
 
 using Model = std::map<std::string, std::string>;
+
+// What files look like: small blocks, so that keys are found by the index, and kinds that are read in RocksDB's way.
+constexpr const char* kShapes[] = {
+    "",
+    "block_based_table_factory={block_size=256}",
+    "block_based_table_factory={block_size=512;block_restart_interval=3}",
+    "block_based_table_factory={block_size=256;block_restart_interval=1}",
+    "block_based_table_factory={block_size=256;index_block_restart_interval=3}",
+    "block_based_table_factory={block_size=256;index_type=kTwoLevelIndexSearch;metadata_block_size=256}",
+    "block_based_table_factory={block_size=256;index_type=kBinarySearchWithFirstKey}",
+    "block_based_table_factory={block_size=256};block_protection_bytes_per_key=8",
+};
 
 class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreFixture {
  protected:
@@ -21,11 +34,16 @@ class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreF
 
   void SetUp() override {
     options.paranoid = false;
+    options.expert_family_options = kShapes[GetParam() % std::size(kShapes)];
     Open();
     random_.seed(GetParam());
   }
   unsigned Below(unsigned n) { return random_() % n; }
-  std::string Key(unsigned number) { return "k" + std::to_string(1000 + number); }
+  // In the order of the numbers; many begin with another.
+  static std::string Key(unsigned number) {
+    static const std::string kEnds[] = {"", std::string(1, '\0'), "a", std::string(9, '\xff')};
+    return "k" + std::to_string(1000 + number / 4) + kEnds[number % 4];
+  }
 
   // Keys from kOnce on are put once and removed singly, as entries of an index are.
   void Change() {
@@ -112,7 +130,7 @@ TEST_P(PointReaderTest, AgreesWithAModel) {
   moments_.clear();
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, PointReaderTest, ::testing::Range(1u, 13u));
+INSTANTIATE_TEST_SUITE_P(Seeds, PointReaderTest, ::testing::Range(0u, 24u));
 
 class PointReaderStoreTest : public ::testing::Test, public StoreFixture {};
 
@@ -132,6 +150,55 @@ TEST_F(PointReaderStoreTest, ValuesStayThroughFlushAndCompaction) {
   ASSERT_TRUE(points.Get(*store, "k150", nullptr, &value).ok());
   EXPECT_EQ(value.view(), "new");
   points.Close();
+}
+
+// An ingested file has one sequence number, which is not stored with its entries.
+TEST_F(PointReaderStoreTest, IngestedFilesAreRead) {
+  Open();
+  ASSERT_TRUE(Put("a", "1").ok());
+  SortedLoad load(*store, Family::kData);
+  const auto key = [](int i) { return "k" + std::to_string(1000 + i); };
+  for (int i = 0; i < 1000; i += 2) ASSERT_TRUE(load.Add(key(i), std::string(40, 'v') + key(i)).ok());
+  ASSERT_TRUE(load.Ingest().ok());
+  const Snapshot snapshot = store->TakeSnapshot();
+  PointReader points;
+  PinnedValue value;
+  for (const Snapshot* seen : {static_cast<const Snapshot*>(nullptr), &snapshot}) {
+    for (int pass = 0; pass < 2; ++pass) {
+      for (int i = 0; i < 1000; ++i) {
+        const Status status = points.Get(*store, key(i), seen, &value);
+        ASSERT_EQ(status.ok(), i % 2 == 0) << key(i) << ": " << status.ToString();
+        if (status.ok()) {
+          ASSERT_TRUE(value.view().ends_with(key(i)));
+        }
+        if (pass == 0) points.Close();
+      }
+    }
+    points.Close();
+  }
+}
+
+// Statistics tell what a read has met, as they do of Store::Get.
+TEST_F(PointReaderStoreTest, ReadsAreCounted) {
+  Open();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(Put("k" + std::to_string(100 + i), "12345", Durability::kOs).ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ASSERT_TRUE(Put("k150", "123", Durability::kOs).ok());
+  const uint64_t keys = Number("number_keys_read"), bytes = Number("bytes_read"), hits = Number("memtable_hit"),
+                 misses = Number("memtable_miss");
+  PointReader points;
+  PinnedValue value;
+  for (int pass = 0; pass < 2; ++pass) {
+    ASSERT_TRUE(points.Get(*store, "k150", nullptr, &value).ok());
+    ASSERT_TRUE(points.Get(*store, "k120", nullptr, &value).ok());
+    ASSERT_TRUE(points.Get(*store, "k121", nullptr, &value).ok());
+    ASSERT_TRUE(points.Get(*store, "k120a", nullptr, &value).Is(Status::Code::kNotFound));
+    points.Close();
+  }
+  EXPECT_EQ(Number("number_keys_read") - keys, 8u);
+  EXPECT_EQ(Number("memtable_hit") - hits, 2u);
+  EXPECT_EQ(Number("memtable_miss") - misses, 6u);
+  EXPECT_EQ(Number("bytes_read") - bytes, 26u);
 }
 
 // A compaction may end a file between two versions of a key: the older one is in the next file of the level.

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Finds keys in one file: a search of its index, of one block's restart points, and a few entries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "db/lookup_key.h"
+#include <rocksdb/options.h>
+#include <rocksdb/slice.h>
+#include "table/block_based/block.h"
+#include "table/block_based/block_based_table_reader.h"
+
+#include "base/bytes.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// What the seek of RocksDB's iterator over a file does for one key, without its calls: they are half of a read whose blocks
+// are cached. Blocks are got from the cache or the file by RocksDB, checksums and all.
+//
+// Only files as RocksDB makes them by our settings are read so: one binary searched index with each key stored whole,
+// blocks without separate values or checksums for each entry. For any other, and for anything that does not look
+// as it should, the answer is kAskTable: RocksDB's own way tells what it is.
+//
+// Lifetime: the table and `read` must outlive it or its Close().
+// Thread rule: one thread at a time.
+class FileFinder final {
+ public:
+  enum class Answer : uint8_t {
+    kFound,
+    kRemoved,   // the newest version that is seen removes the key
+    kAbsent,    // the file has no version that is seen
+    kAskTable,
+  };
+
+  FileFinder() = default;
+  FileFinder(const FileFinder&) = delete;
+  FileFinder& operator=(const FileFinder&) = delete;
+  ~FileFinder() { Close(); }
+
+  // False: the file is of another kind, or its index cannot be read. Precondition: closed.
+  bool Open(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read);
+  void Close();
+  bool is_open() const { return table_ != nullptr; }
+
+  // What is to be cleaned up when this closes. Precondition: open.
+  rocks::Cleanable& held() { return index_; }
+
+  // The newest version of the key up to the sequence number that `key` has. The value lives in a block that is held until
+  // the next Find or Close. Precondition: open.
+  Answer Find(const rocks::LookupKey& key, ByteView* value);
+
+  // Hands the value that was found last, with its block, to `slice`, which is empty.
+  void PinTo(ByteView value, rocks::PinnableSlice* slice);
+
+ private:
+  // Entries in order with where some of them begin: those whose keys are stored whole.
+  struct Entries {
+    const uint8_t* begin = nullptr;
+    const uint8_t* end = nullptr;  // the restart points follow
+    uint32_t point_count = 0;
+
+    const uint8_t* Point(uint32_t i) const;  // null: not within
+  };
+  // How a search within a block ended.
+  enum class End : uint8_t { kFound, kRemoved, kBehind, kOutOfEntries, kOutOfSteps, kMalformed };
+
+  static constexpr uint64_t kNoBlock = std::numeric_limits<uint64_t>::max();
+  static constexpr size_t kTrailerBytes = 8;
+  static constexpr ptrdiff_t kCopiedAtOnce = 16;
+  // Keys that come in order are looked for right behind the one before, until that was in vain this often.
+  static constexpr int kCreditAtFirst = 1;
+  static constexpr int kCreditMax = 4;
+
+  static const uint8_t* ReadSeparator(const Entries& index, uint32_t i, ByteView* key);
+  bool IsBefore(ByteView separator, const rocks::LookupKey& key) const;
+  bool FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block, bool* is_behind_all) const;
+  bool OpenBlock(const rocks::BlockHandle& block);
+  End FindInBlock(ByteView key, uint64_t sequence, ByteView* value);
+  End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);
+  ByteView LastKey() const { return entry_key_.view().substr(0, entry_key_.size() - kTrailerBytes); }
+
+  const rocks::BlockBasedTable* table_ = nullptr;
+  const rocks::ReadOptions* read_ = nullptr;
+  rocks::BlockCacheLookupContext lookup_{rocks::TableReaderCaller::kUserGet};
+  rocks::IndexBlockIter index_;  // both only hold their block
+  rocks::DataBlockIter block_;
+  Entries separators_;
+  bool separators_have_trailers_ = false;
+
+  uint64_t block_offset_ = kNoBlock;
+  Entries entries_;
+  bool has_own_sequence_ = false;  // all entries of the file have one, which is not stored with them
+  uint64_t own_sequence_ = 0;
+  const uint8_t* next_ = nullptr;  // the entry behind entry_key_; null: no position
+  ByteBuffer entry_key_;           // as it is stored, with its trailer
+  int credit_ = kCreditAtFirst;
+};
+
+}  // namespace cairn::store
