@@ -5,7 +5,7 @@ import importlib
 
 from cairn_cli.bench.workload import Workload
 
-NAMES = ("linkbench", "insert", "scan", "oltp", "memtable")
+NAMES = ("linkbench", "insert", "scan", "oltp", "ddl", "memtable")
 
 
 def workload(name: str) -> Workload:

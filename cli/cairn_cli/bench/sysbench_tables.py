@@ -67,11 +67,11 @@ def load(target: Target, tables: Tables, progress: Callable[[str], None]) -> Out
         progress(f"table {number} of {tables.count} filled")
 
     lines = {}
-    with _timed(target) as fill_time, ThreadPoolExecutor(_LOADERS) as pool:
+    with Timed(target) as fill_time, ThreadPoolExecutor(_LOADERS) as pool:
         list(pool.map(fill, tables.numbers()))
     client_cpu += sysbench.client_cpu_seconds()
     lines["fill"] = fill_time.line(tables.total)
-    with _timed(target) as index_time:
+    with Timed(target) as index_time:
         for number in tables.numbers():
             target.query(f"CREATE INDEX k_{number} ON sbtest{number} (k)", name)
             progress(f"index {number} of {tables.count} built")
@@ -81,14 +81,14 @@ def load(target: Target, tables: Tables, progress: Callable[[str], None]) -> Out
                    lines=lines, detail={"settle_seconds": settle(target, tables, progress)})
 
 
-class _timed:
+class Timed:
     """Wall time and the server's CPU of a block."""
 
     def __init__(self, target: Target) -> None:
         self._pid = target.pid
         self.seconds = self.cpu_seconds = 0.0
 
-    def __enter__(self) -> "_timed":
+    def __enter__(self) -> "Timed":
         self.seconds = -time.monotonic()
         self.cpu_seconds = -sysbench.server_cpu_seconds(self._pid)
         return self
@@ -114,7 +114,7 @@ class SameEverywhere:
 
     def check(self, target: Target, tables: Tables, *point: object) -> Outcome:
         """A step that looks for `problems`."""
-        with _timed(target) as time_taken:
+        with Timed(target) as time_taken:
             problems = self.problems(target, tables, *point)
         return Outcome(operations=tables.total, unit="row", seconds=time_taken.seconds, problems=problems)
 

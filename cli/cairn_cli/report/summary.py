@@ -10,7 +10,7 @@ from cairn_cli.report.lines import Lines
 from cairn_cli.report.model import Result
 
 TITLES = {"linkbench": "LinkBench", "insert": "Insert benchmark", "scan": "Scans", "oltp": "OLTP",
-          "memtable": "Memtable sweep"}
+          "ddl": "Index builds and copies", "memtable": "Memtable sweep"}
 _WARNINGS_MAX = 12
 
 
