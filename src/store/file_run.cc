@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
-#include "db/column_family.h"
-#include "db/memtable.h"
 #include "db/range_del_aggregator.h"
 #include "db/table_cache.h"
+#include "db/version_set.h"
 #include "file/filename.h"
 #include "table/merging_iterator.h"
 
@@ -17,79 +17,68 @@
 namespace cairn::store {
 namespace {
 
-// The files of one level that meet the bounds; an empty run when there are none, or several in level 0.
-FileRun RunInLevel(const rocks::LevelFilesBrief& files, int level, ByteView lower, ByteView upper, bool* met) {
-  const auto begins_below_upper = [upper](const rocks::FdWithKeyRange& file) {
-    return upper.empty() || UserKey(file.smallest_key) < upper;
-  };
-  FileRun run{.level = level};
-  const rocks::FdWithKeyRange* const begin = files.files;
-  const rocks::FdWithKeyRange* const end = begin + files.num_files;
-  *met = false;
-  if (level == 0) {
-    for (const rocks::FdWithKeyRange* file = begin; file != end; ++file) {
-      if (!begins_below_upper(*file) || UserKey(file->largest_key) < lower) continue;
-      run = *met ? FileRun() : FileRun{.level = 0, .files = file, .count = 1};
-      if (std::exchange(*met, true)) break;
-    }
-    return run;
-  }
-  run.files = FirstFileFrom(files, lower);
-  run.count = static_cast<size_t>(std::partition_point(run.files, end, begins_below_upper) - run.files);
-  *met = run.count != 0;
-  return run;
+// Of a longer run it is not asked, file by file, what is in it.
+constexpr size_t kAskedFilesMax = 32;
+
+bool Append(const FileRun& run, FileRuns* runs) {
+  if (runs->count == FileRuns::kMax) return false;
+  runs->runs[runs->count++] = run;
+  return true;
 }
 
 }  // namespace
 
-FileRun FindFileRun(const rocks::SuperVersion& version, ByteView lower, ByteView upper) {
-  if (version.imm->GetTotalNumEntries() != 0) return {};
+bool FileRuns::Contain(const FileRuns& other) const {
+  const std::span<const FileRun> mine(runs.data(), count);
+  return std::ranges::all_of(std::span<const FileRun>(other.runs.data(), other.count), [mine](const FileRun& run) {
+    return std::ranges::any_of(mine, [&run](const FileRun& one) { return one.Contains(run); });
+  });
+}
+
+bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, FileRuns* found) {
+  const auto begins_below_upper = [upper](const rocks::FdWithKeyRange& file) {
+    return upper.empty() || UserKey(file.smallest_key) < upper;
+  };
   const rocks::VersionStorageInfo& storage = *version.current->storage_info();
-  FileRun found;
-  bool found_any = false;
+  found->count = 0;
   for (int level = 0; level < storage.num_non_empty_levels(); ++level) {
-    bool met;
-    const FileRun run = RunInLevel(storage.LevelFilesBrief(level), level, lower, upper, &met);
-    if (!met) continue;
-    if (found_any || run.count == 0) return {};
-    found_any = true;
-    found = run;
+    const rocks::LevelFilesBrief& files = storage.LevelFilesBrief(level);
+    const rocks::FdWithKeyRange* const end = files.files + files.num_files;
+    if (level == 0) {
+      for (const rocks::FdWithKeyRange* file = files.files; file != end; ++file) {
+        if (!begins_below_upper(*file) || UserKey(file->largest_key) < lower) continue;
+        if (!Append({.level = 0, .files = file, .count = 1}, found)) return false;
+      }
+      continue;
+    }
+    const rocks::FdWithKeyRange* const first = FirstFileFrom(files, lower);
+    const auto count = static_cast<size_t>(std::partition_point(first, end, begins_below_upper) - first);
+    if (count != 0 && !Append({.level = level, .files = first, .count = count}, found)) return false;
   }
-  return found;
+  return true;
 }
 
-void MemtableProbe::Open(const rocks::SuperVersion& version, const rocks::ReadOptions& read) {
-  Close();
-  version_ = &version;
-  read_ = &read;
-}
-
-void MemtableProbe::Close() {
-  if (entries_ != nullptr) std::destroy_at(entries_);
-  entries_ = nullptr;
-  arena_.reset();
-}
-
-bool MemtableProbe::IsEmpty(ByteView lower, ByteView upper) {
-  rocks::ReadOnlyMemTable& memtable = *version_->mem;
-  if (memtable.IsEmpty()) return true;
-  if (memtable.NumRangeDeletion() != 0) return false;
-  if (entries_ == nullptr) {
-    arena_.emplace();
-    entries_ = memtable.NewIterator(*read_, version_->GetSeqnoToTimeMapping(), &*arena_, /*prefix_extractor=*/nullptr,
-                                    /*for_flush=*/false);
+bool MayDeleteRanges(rocks::ColumnFamilyData* family, const rocks::SuperVersion& version,
+                     const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence) {
+  if (run.count > kAskedFilesMax) return true;
+  rocks::TableCache& tables = *family->table_cache();
+  for (const rocks::FdWithKeyRange& file : std::span(run.files, run.count)) {
+    const rocks::FileMetaData& meta = *file.file_metadata;
+    rocks::TableReader* reader = nullptr;
+    rocks::TableCache::TypedHandle* handle = nullptr;
+    const rocks::Status status = tables.FindTable(
+        read, tables.file_options(), family->internal_comparator(), meta, &handle, version.mutable_cf_options, &reader,
+        /*no_io=*/false, family->internal_stats()->GetFileReadHist(run.level), /*skip_filters=*/false, run.level,
+        /*prefetch_index_and_filter_in_cache=*/true, rocks::MaxFileSizeForL0MetaPin(version.mutable_cf_options),
+        meta.temperature);
+    if (!status.ok()) return true;
+    const std::unique_ptr<rocks::FragmentedRangeTombstoneIterator> deletions(
+        reader->NewRangeTombstoneIterator(sequence, /*timestamp=*/nullptr));
+    const bool any = deletions != nullptr && !deletions->empty();
+    if (handle != nullptr) tables.get_cache().Release(handle);
+    if (any) return true;
   }
-  target_.Assign(lower);
-  target_.AppendLe64(rocks::PackSequenceAndType(rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek));
-  entries_->Seek(ToSlice(target_.view()));
-  if (!entries_->Valid()) return entries_->status().ok();
-  return !upper.empty() && UserKey(entries_->key()) >= upper;
-}
-
-FileRunStream::FileRunStream(rocks::DBImpl* db, rocks::ColumnFamilyData* family, rocks::SuperVersion* version,
-                             const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence)
-    : family_(family), version_(version), read_(read), run_(run), sequence_(sequence) {
-  HoldVersion(this, db, version);
+  return false;
 }
 
 FileRunStream::~FileRunStream() { CloseFile(); }

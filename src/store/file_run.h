@@ -2,11 +2,12 @@
 // A range whose entries lie one file after the other is read from those files, without a merge.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "db/db_impl/db_impl.h"
+#include "db/column_family.h"
 #include "memory/arena.h"
 #include <rocksdb/options.h>
 #include "table/internal_iterator.h"
@@ -24,43 +25,40 @@ struct FileRun {
   size_t count = 0;
 
   bool Contains(const FileRun& other) const {
-    return other.count != 0 && other.files >= files && other.files + other.count <= files + count;
+    return other.files >= files && other.files + other.count <= files + count;
   }
 };
 
-// The files that have all entries of `version` between the bounds (empty: none), the active memtable left out. None where
-// older memtables have entries, where files of more than one level or overlapping files meet the bounds, or no
-// file does. Settled data of a table is mostly so; merging one source with nothing is a fifth of a scan.
-FileRun FindFileRun(const rocks::SuperVersion& version, ByteView lower, ByteView upper);
+// All files of a version that have entries between two bounds, in runs; from the newest to the oldest, so that of
+// versions of one key the newer ones are in earlier runs. A file of level 0 is a run of its own.
+struct FileRuns {
+  static constexpr size_t kMax = 8;
 
-// Whether the active memtable has nothing between bounds that can be visible at a sequence number that was committed
-// before it is asked: then what comes later is not visible either.
-//
-// Lifetime: the version must outlive it. Thread rule: one thread at a time.
-class MemtableProbe final {
- public:
-  // `read` must outlive it.
-  void Open(const rocks::SuperVersion& version, const rocks::ReadOptions& read);
-  void Close();
-  bool IsEmpty(ByteView lower, ByteView upper);
+  // Whether all of `other` is within these.
+  bool Contain(const FileRuns& other) const;
 
- private:
-  const rocks::SuperVersion* version_ = nullptr;
-  const rocks::ReadOptions* read_ = nullptr;
-  std::optional<rocks::Arena> arena_;
-  rocks::InternalIterator* entries_ = nullptr;  // lives in it; made when it is needed
-  ByteBuffer target_;
+  std::array<FileRun, kMax> runs;
+  size_t count = 0;
 };
+
+// The runs of `version` between the bounds (empty: none), memtables left out. False when there are more than kMax.
+bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, FileRuns* found);
+
+// Whether a file of the run deletes ranges, which then may reach into older runs; true also when that is not known. Asks
+// few files only: of many it is not known.
+bool MayDeleteRanges(rocks::ColumnFamilyData* family, const rocks::SuperVersion& version,
+                     const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence);
 
 // The stream of a run, for any bounds whose run is contained in it. Deletions of ranges apply: each file's
 // reach no further than the file.
 //
-// Lifetime: holds `version`, which the caller has referenced, until it dies; `read` must outlive it.
+// Lifetime: whoever makes it has `version` referenced until it dies; `read` must outlive it.
 // Thread rule: one thread at a time.
 class FileRunStream final : public rocks::InternalIterator {
  public:
-  FileRunStream(rocks::DBImpl* db, rocks::ColumnFamilyData* family, rocks::SuperVersion* version,
-                const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence);
+  FileRunStream(rocks::ColumnFamilyData* family, const rocks::SuperVersion* version, const rocks::ReadOptions& read,
+                const FileRun& run, uint64_t sequence)
+      : family_(family), version_(version), read_(read), run_(run), sequence_(sequence) {}
   ~FileRunStream() override;
 
   const FileRun& run() const { return run_; }
@@ -105,7 +103,7 @@ class FileRunStream final : public rocks::InternalIterator {
   bool IsAtEndOfFile() const { return !entries_->Valid() && entries_->status().ok(); }
 
   rocks::ColumnFamilyData* const family_;
-  rocks::SuperVersion* const version_;
+  const rocks::SuperVersion* const version_;
   const rocks::ReadOptions& read_;
   const FileRun run_;
   const uint64_t sequence_;

@@ -4,6 +4,7 @@
 
 #include <new>
 #include <random>
+#include <typeinfo>
 
 #include "db/memtable.h"
 #include "memory/arena.h"
@@ -140,6 +141,8 @@ class TreeRep final : public rocks::MemTableRep {
     return new (memory) TreeIterator(tree_);
   }
 
+  const MemtableTree& tree() const { return tree_; }
+
  private:
   MemtableTree tree_;
 };
@@ -156,6 +159,10 @@ rocks::MemTableRep* MemtableTreeFactory::CreateMemTableRep(const rocks::MemTable
                                                            const rocks::SliceTransform* prefix, rocks::Logger* log) {
   if (!IsBytewise(comparator)) return rocks::SkipListFactory().CreateMemTableRep(comparator, allocator, prefix, log);
   return new TreeRep(allocator);
+}
+
+const MemtableTree* TreeOf(const rocks::MemTableRep& memtable) {
+  return typeid(memtable) == typeid(TreeRep) ? &static_cast<const TreeRep&>(memtable).tree() : nullptr;
 }
 
 }  // namespace cairn::store

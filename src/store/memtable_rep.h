@@ -10,6 +10,8 @@
 
 namespace cairn::store {
 
+class MemtableTree;
+
 // Makes memtables that are read and written by many threads at once, and that find entries twice. The tree knows
 // one order, the one of bytes: a family with another comparator, or with timestamps, gets RocksDB's skip list.
 //
@@ -25,5 +27,8 @@ class MemtableTreeFactory final : public rocks::MemTableRepFactory {
   bool IsInsertConcurrentlySupported() const override { return true; }
   bool CanHandleDuplicatedKey() const override { return true; }
 };
+
+// The tree of a memtable that the factory made; null of another.
+const MemtableTree* TreeOf(const rocks::MemTableRep& memtable);
 
 }  // namespace cairn::store

@@ -24,27 +24,40 @@ struct Key {
   char bytes[kKeySize];
 };
 
+std::unique_ptr<Store> OpenInMemory() {
+  static auto environment = NewMemoryEnvironment();
+  static int stores = 0;
+  std::unique_ptr<Store> opened;
+  StoreOptions options;
+  options.directory = "/bench" + std::to_string(++stores);
+  options.memory_bytes = uint64_t{512} << 20;
+  options.environment = environment.get();
+  if (!Store::Open(options, &opened).ok()) std::abort();
+  return opened;
+}
+
+// Puts every `distance`-th of 200 000 rows of 200 bytes.
+void PutRows(Store* store, uint64_t distance) {
+  std::mt19937_64 random(distance);
+  Batch batch(*store);
+  std::string value(200, '\0');
+  for (uint64_t row = 0; row < kRowCount; row += distance) {
+    for (char& c : value) c = static_cast<char>(random() % 16);
+    batch.Put(Family::kData, Key(row).view(), value);
+  }
+  if (!store->Write(batch, Durability::kOs).ok()) std::abort();
+}
+
+std::unique_ptr<Store> OpenFilled() {
+  std::unique_ptr<Store> store = OpenInMemory();
+  PutRows(store.get(), 1);
+  if (!store->FlushMemtables().ok() || !store->CompactRange(Family::kData, {}, {}).ok()) std::abort();
+  return store;
+}
+
 // 200 000 compacted rows of 200 bytes.
 Store& Filled() {
-  static auto environment = NewMemoryEnvironment();
-  static std::unique_ptr<Store> store = [] {
-    std::unique_ptr<Store> opened;
-    StoreOptions options;
-    options.directory = "/bench";
-    options.memory_bytes = uint64_t{512} << 20;
-    options.environment = environment.get();
-    if (!Store::Open(options, &opened).ok()) std::abort();
-    std::mt19937_64 random(1);
-    Batch batch(*opened);
-    std::string value(200, '\0');
-    for (uint64_t row = 0; row < kRowCount; ++row) {
-      for (char& c : value) c = static_cast<char>(random() % 16);
-      batch.Put(Family::kData, Key(row).view(), value);
-    }
-    if (!opened->Write(batch, Durability::kOs).ok()) std::abort();
-    if (!opened->FlushMemtables().ok() || !opened->CompactRange(Family::kData, {}, {}).ok()) std::abort();
-    return opened;
-  }();
+  static std::unique_ptr<Store> store = OpenFilled();
   return *store;
 }
 
@@ -64,6 +77,32 @@ void CursorNext(benchmark::State& state) {
   benchmark::DoNotOptimize(bytes);
 }
 BENCHMARK(CursorNext);
+
+// The same rows, of which every n-th has been changed since; a range is a tenth of all.
+void WalkOverChanges(benchmark::State& state, bool flushed, bool forward) {
+  const std::unique_ptr<Store> store = OpenFilled();
+  PutRows(store.get(), static_cast<uint64_t>(state.range(0)));
+  if (flushed && !store->FlushMemtables().ok()) std::abort();
+  Cursor cursor;
+  std::mt19937_64 random(8);
+  uint64_t rows = 0;
+  for (auto _ : state) {
+    const uint64_t first = random() % (kRowCount / 10 * 9);
+    const Key lower(first), upper(first + kRowCount / 10);
+    (void)store->OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
+    for (forward ? cursor.SeekToFirst() : cursor.SeekToLast(); cursor.Valid(); forward ? cursor.Next() : cursor.Prev()) {
+      ++rows;
+    }
+    cursor.Close();
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(rows));
+}
+void NextBesideMemtable(benchmark::State& state) { WalkOverChanges(state, false, true); }
+void NextBesideLevel0(benchmark::State& state) { WalkOverChanges(state, true, true); }
+void PrevBesideMemtable(benchmark::State& state) { WalkOverChanges(state, false, false); }
+BENCHMARK(NextBesideMemtable)->Arg(1)->Arg(3)->Arg(10)->Arg(1000);
+BENCHMARK(NextBesideLevel0)->Arg(1)->Arg(3)->Arg(10)->Arg(1000);
+BENCHMARK(PrevBesideMemtable)->Arg(1)->Arg(10)->Arg(1000);
 
 void CursorPrev(benchmark::State& state) {
   Cursor cursor;

@@ -9,8 +9,10 @@
 #include "db/memtable.h"
 #include "db/version_set.h"
 
+#include "store/memtable_access.h"
 #include "store/prefix_stream.h"
 #include "store/rocks_status.h"
+#include "store/version_files.h"
 
 namespace cairn::store {
 namespace {
@@ -39,11 +41,19 @@ bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& 
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
          read.fill_cache == read_.fill_cache &&
-         (!files_.has_value() || FilesServe(Bound(read.iterate_lower_bound), Bound(read.iterate_upper_bound)));
+         ((!files_.has_value() && !merged_.has_value()) ||
+          FilesServe(Bound(read.iterate_lower_bound), Bound(read.iterate_upper_bound)));
 }
 
 bool VisibleIterator::FilesServe(ByteView lower, ByteView upper) {
-  return files_->run().Contains(FindFileRun(*version_, lower, upper)) && memtable_.IsEmpty(lower, upper);
+  FileRuns runs;
+  if (!FindFileRuns(*version_, lower, upper, &runs)) return false;
+  if (merged_.has_value()) return merged_->runs().Contain(runs);
+  return runs.count == 1 && files_->run().Contains(runs.runs[0]) && IsActiveMemtableEmpty(lower, upper);
+}
+
+bool VisibleIterator::IsActiveMemtableEmpty(ByteView lower, ByteView upper) {
+  return store::IsActiveMemtableEmpty(*version_, Target(lower, rocks::kMaxSequenceNumber, kFirstType), upper);
 }
 
 void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read) {
@@ -72,20 +82,11 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   // What has the sequence number 0 is settled; a new store's first memtable begins there.
   memtable_sequence_min_ = std::max<uint64_t>(version_->mem->GetEarliestSequenceNumber(), 1);
   CountLevel0();
-  arena_.emplace();
   is_prefix_stream_ = false;
-  if (const FileRun run = FindFileRun(*version_, lower_, upper_); run.count != 0) {
-    memtable_.Open(*version_, read_);
-    if (memtable_.IsEmpty(lower_, upper_)) {
-      read_.total_order_seek = true;
-      // A file of level 0 with nothing beside it is read as fast as settled data.
-      level0_sequence_min_ = memtable_sequence_min_ = UINT64_MAX;
-      entries_per_seek_ = 0;
-      stream_ = &files_.emplace(db, data, version_, read_, run, snapshot_sequence_);
-      return;
-    }
-    memtable_.Close();
-  }
+  FileRuns runs;
+  const bool few_runs = FindFileRuns(*version_, lower_, upper_, &runs);
+  if (few_runs && OpenFiles(data, runs)) return HoldVersion(stream_, db, version_);
+  arena_.emplace();
   stream_ = NewPrefixStream(db, data, version_, &read_, snapshot_sequence_, &*arena_);
   is_prefix_stream_ = stream_ != nullptr;
   if (is_prefix_stream_) {
@@ -93,8 +94,27 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
     return;
   }
   read_.total_order_seek = true;
+  if (few_runs && OpenMerge(data, runs)) return HoldVersion(stream_, db, version_);
   stream_ = db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
                                     /*allow_unprepared_value=*/false);
+}
+
+// From one run of files, if there is nothing else between the bounds.
+bool VisibleIterator::OpenFiles(rocks::ColumnFamilyData* data, const FileRuns& runs) {
+  if (runs.count != 1 || version_->imm->GetTotalNumEntries() != 0 || !IsActiveMemtableEmpty(lower_, upper_)) return false;
+  read_.total_order_seek = true;
+  // A file of level 0 with nothing beside it is read as fast as settled data.
+  level0_sequence_min_ = memtable_sequence_min_ = UINT64_MAX;
+  entries_per_seek_ = 0;
+  stream_ = &files_.emplace(data, version_, read_, runs.runs[0], snapshot_sequence_);
+  return true;
+}
+
+bool VisibleIterator::OpenMerge(rocks::ColumnFamilyData* data, const FileRuns& runs) {
+  stream_ = &merged_.emplace();
+  if (merged_->Add(data, *version_, read_, runs, snapshot_sequence_)) return true;
+  merged_.reset();
+  return false;
 }
 
 void VisibleIterator::CountLevel0() {
@@ -126,9 +146,10 @@ void VisibleIterator::Report() {
 void VisibleIterator::Close() {
   if (stream_ == nullptr) return;
   Report();
-  memtable_.Close();
   if (files_.has_value()) {
     files_.reset();
+  } else if (merged_.has_value()) {
+    merged_.reset();
   } else {
     std::destroy_at(stream_);
   }

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "store/file_run.h"
+#include "store/merged_runs.h"
 #include "store/read_pressure.h"
 #include "store/rocksdb_fwd.h"
 
@@ -25,6 +26,9 @@ namespace cairn::store {
 // itself applies. Left out is what costs that iterator a third of a scan: merge operands, wide
 // columns, blobs, timestamps, counters, and copies of keys that have one version (sequence number 0).
 // Entries of another kind are reported as damage.
+//
+// The merge itself is RocksDB's only where streams of our own do not serve: file_run.h, prefix_stream.h,
+// merged_runs.h.
 //
 // Going forward the stream stands on the current version, and key() and value() are views into it.
 // Going backward it stands before all versions of the current key, of which there are copies.
@@ -71,6 +75,9 @@ class VisibleIterator final {
 
   bool Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read);
   bool FilesServe(ByteView lower, ByteView upper);
+  bool IsActiveMemtableEmpty(ByteView lower, ByteView upper);
+  bool OpenFiles(rocks::ColumnFamilyData* data, const FileRuns& runs);
+  bool OpenMerge(rocks::ColumnFamilyData* data, const FileRuns& runs);
 
   const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
   void LoadPosition();
@@ -85,14 +92,27 @@ class VisibleIterator final {
     walked_.in_level0 += version.sequence >= level0_sequence_min_;
   }
   void Report();
-  // The stream of files is asked without a virtual call.
-  void Advance() {
-    has_entry_ = files_.has_value() ? files_->NextAndGetResult(&entry_) : stream_->NextAndGetResult(&entry_);
+  // The streams of our own are asked without a virtual call.
+  template <typename Ask>
+  auto AskStream(const Ask& ask) {
+    if (files_.has_value()) return ask(*files_);
+    return merged_.has_value() ? ask(*merged_) : ask(*stream_);
   }
-  bool StreamIsValid() const { return files_.has_value() ? files_->Valid() : stream_->Valid(); }
-  rocks::Slice StreamKey() const { return files_.has_value() ? files_->key() : stream_->key(); }
-  rocks::Slice StreamValue() const { return files_.has_value() ? files_->value() : stream_->value(); }
-  void Retreat() { files_.has_value() ? files_->Prev() : stream_->Prev(); }
+  void Advance() {
+    has_entry_ = AskStream([this](auto& stream) { return stream.NextAndGetResult(&entry_); });
+  }
+  bool StreamIsValid() {
+    return AskStream([](auto& stream) { return stream.Valid(); });
+  }
+  rocks::Slice StreamKey() {
+    return AskStream([](auto& stream) { return stream.key(); });
+  }
+  rocks::Slice StreamValue() {
+    return AskStream([](auto& stream) { return stream.value(); });
+  }
+  void Retreat() {
+    AskStream([](auto& stream) { stream.Prev(); });
+  }
   void FindForward(bool hides_skipped);
   void FindBackward();
   void SkipHiddenForward(const Version& version, bool is_skipped, unsigned* hidden);
@@ -109,7 +129,7 @@ class VisibleIterator final {
   bool holds_all_ = false;  // of what was committed when it was opened
   rocks::SuperVersion* version_ = nullptr;  // held by the stream
   std::optional<FileRunStream> files_;      // is the stream, which then merges nothing
-  MemtableProbe memtable_;                  // of version_, while files_ is the stream
+  std::optional<MergedRuns> merged_;        // is the stream, which then is merged by us
   uint64_t snapshot_sequence_ = 0;
   uint64_t memtable_sequence_min_ = 0;
   uint64_t level0_sequence_min_ = 0;  // from here on, in level 0 or in a memtable
