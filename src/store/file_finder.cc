@@ -57,6 +57,14 @@ inline const uint8_t* ReadHead(const uint8_t* at, const uint8_t* end, uint32_t* 
   return static_cast<size_t>(end - at) < size_t{*own} + *value_bytes ? nullptr : at;
 }
 
+// Eight bytes from `begin` on, as a number that orders as they do; zeros are behind the end.
+inline uint64_t NumberAt(ByteView key, size_t begin) {
+  if (key.size() >= begin + sizeof(uint64_t)) return LoadBe64(key.data() + begin);
+  char bytes[sizeof(uint64_t)] = {};
+  if (key.size() > begin) std::memcpy(bytes, key.data() + begin, key.size() - begin);
+  return LoadBe64(bytes);
+}
+
 }  // namespace
 
 inline const uint8_t* FileFinder::Entries::Point(uint32_t i) const {
@@ -88,6 +96,7 @@ bool FileFinder::Open(const rocks::BlockBasedTable& table, const rocks::ReadOpti
   separators_.end = separators_.begin + Index::End(index_);
   separators_.point_count = Index::PointCount(index_);
   separators_have_trailers_ = file.index_key_includes_seq;
+  guess_ = Guess();
   credit_ = kCreditAtFirst;
   return true;
 }
@@ -102,16 +111,18 @@ void FileFinder::Close() {
 }
 
 // Where the entry's key ends, and its block's handle begins; null: it is malformed.
-inline const uint8_t* FileFinder::ReadSeparator(const Entries& index, uint32_t i, ByteView* key) {
-  const uint8_t* at = index.Point(i);
-  if (at == nullptr || index.end - at < 3) return nullptr;
+inline const uint8_t* FileFinder::ReadSeparator(uint32_t i, ByteView* key) const {
+  const uint8_t* const end = separators_.end;
+  const uint8_t* at = separators_.Point(i);
+  if (at == nullptr || end - at < 3) return nullptr;
   uint32_t shared = at[0], own = at[1];
   if ((shared | own) < 0x80) {
     at += 2;
-  } else if ((at = ReadNumber(at, index.end, &shared)) == nullptr || (at = ReadNumber(at, index.end, &own)) == nullptr) {
+  } else if ((at = ReadNumber(at, end, &shared)) == nullptr || (at = ReadNumber(at, end, &own)) == nullptr) {
     return nullptr;
   }
-  if (shared != 0 || static_cast<size_t>(index.end - at) < own) return nullptr;
+  if (shared != 0 || static_cast<size_t>(end - at) < own) return nullptr;
+  if (separators_have_trailers_ && own < kTrailerBytes) return nullptr;
   *key = AsBytes(at, own);
   return at + own;
 }
@@ -126,33 +137,123 @@ inline bool FileFinder::IsBefore(ByteView separator, const rocks::LookupKey& key
   return LoadLe64(separator.data() + separator_key.size()) > LoadLe64(user_key.data() + user_key.size());
 }
 
-// The block of the first separator that is not before the key: the only one that can have the first version that is seen, or
-// else it is first in the next one. False: the index is malformed, or does not store each key whole.
-bool FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block, bool* is_behind_all) const {
-  const size_t least_bytes = separators_have_trailers_ ? kTrailerBytes : 0;
+// Brings `low` to the first separator that is not before what is wanted, which is at or before `high`.
+template <typename IsBeforeWanted>
+inline bool FileFinder::Bisect(const IsBeforeWanted& is_before, uint32_t* low, uint32_t high) const {
   ByteView separator;
-  uint32_t low = 0, high = separators_.point_count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (ReadSeparator(separators_, middle, &separator) == nullptr || separator.size() < least_bytes) return false;
-    if (IsBefore(separator, key)) {
-      low = middle + 1;
+  while (*low < high) {
+    const uint32_t middle = *low + (high - *low) / 2;
+    if (ReadSeparator(middle, &separator) == nullptr) return false;
+    if (is_before(separator)) {
+      *low = middle + 1;
     } else {
       high = middle;
     }
   }
-  // No entry may be between the one before and this one.
-  const uint8_t* const found = low == separators_.point_count ? separators_.end : separators_.Point(low);
+  return true;
+}
+
+bool FileFinder::MakeGuess() {
+  char id[sizeof(uint32_t)];
+  StoreBe32(id, guess_.index_id);
+  const ByteView begin = AsBytes(id, sizeof id);
+  guess_.first = 0;
+  if (!Bisect([&](ByteView separator) { return separator < begin; }, &guess_.first, separators_.point_count)) return false;
+  uint32_t end = guess_.first;
+  if (!Bisect([&](ByteView separator) { return separator.starts_with(begin); }, &end, separators_.point_count)) {
+    return false;
+  }
+  if (end - guess_.first < kGuessedCountMin) return true;
+  ByteView last_key;
+  if (ReadSeparator(guess_.first, &guess_.first_key) == nullptr || ReadSeparator(end - 1, &last_key) == nullptr) return false;
+  const auto apart = std::mismatch(guess_.first_key.begin(), guess_.first_key.end(), last_key.begin(), last_key.end());
+  guess_.shared_bytes = static_cast<size_t>(apart.second - last_key.begin());
+  guess_.first_number = NumberAt(guess_.first_key, guess_.shared_bytes);
+  const uint64_t last_number = NumberAt(last_key, guess_.shared_bytes);
+  if (last_number <= guess_.first_number) return true;
+  guess_.count = end - guess_.first;
+  guess_.per_number = (guess_.count - 1) / static_cast<double>(last_number - guess_.first_number);
+  return true;
+}
+
+// False: there is no guess.
+bool FileFinder::GuessAt(ByteView key, uint32_t* at) {
+  if (guess_.count == 0 || guess_.poor_count == kPoorGuessesMax) return false;
+  const int order = key.substr(0, guess_.shared_bytes).compare(guess_.first_key.substr(0, guess_.shared_bytes));
+  const uint64_t number = NumberAt(key, guess_.shared_bytes);
+  double distance = 0;
+  if (order > 0) {
+    distance = guess_.count;
+  } else if (order == 0 && number > guess_.first_number) {
+    distance = static_cast<double>(number - guess_.first_number) * guess_.per_number;
+  }
+  *at = guess_.first + static_cast<uint32_t>(std::min<double>(distance, guess_.count - 1));
+  return true;
+}
+
+// Bounds the search from `at` on, in steps that double.
+bool FileFinder::Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const {
+  ByteView separator;
+  if (ReadSeparator(at, &separator) == nullptr) return false;
+  const bool upwards = IsBefore(separator, key);
+  if (upwards) {
+    *low = at + 1;
+  } else {
+    *high = at;
+  }
+  for (uint32_t step = 1; *low < *high; step *= 2) {
+    const uint32_t next = upwards ? at + std::min(step, *high - 1 - at) : at - std::min(step, at - *low);
+    if (ReadSeparator(next, &separator) == nullptr) return false;
+    if (IsBefore(separator, key)) {
+      *low = next + 1;
+      if (!upwards) break;
+    } else {
+      *high = next;
+      if (upwards) break;
+    }
+  }
+  return true;
+}
+
+// The first separator that is not before the key. False: the index is malformed.
+bool FileFinder::FindSeparator(const rocks::LookupKey& key, uint32_t* found) {
+  const ByteView user_key = ToView(key.user_key());
+  uint32_t low = 0, high = separators_.point_count, guessed = 0;
+  bool is_guessed = false;
+  if (user_key.size() >= sizeof(uint32_t)) {
+    const uint32_t index_id = LoadBe32(user_key.data());
+    if (index_id != guess_.index_id) {
+      guess_ = Guess();
+      guess_.index_id = index_id;
+    }
+    if (guess_.find_count < kFindsBeforeGuess && ++guess_.find_count == kFindsBeforeGuess && !MakeGuess()) return false;
+    is_guessed = GuessAt(user_key, &guessed);
+    if (is_guessed && !Gallop(key, guessed, &low, &high)) return false;
+  }
+  if (!Bisect([&](ByteView separator) { return IsBefore(separator, key); }, &low, high)) return false;
+  if (is_guessed && std::max(low, guessed) - std::min(low, guessed) > guess_.count / 16) ++guess_.poor_count;
+  *found = low;
+  return true;
+}
+
+// The block of the first separator that is not before the key: the only one that can have the first version that is seen, or
+// else it is first in the next one. False: the index is malformed, or does not store each key whole.
+bool FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block, bool* is_behind_all) {
+  uint32_t found;
+  if (!FindSeparator(key, &found)) return false;
+  *is_behind_all = found == separators_.point_count;
   const auto read_handle = [&](uint32_t i, rocks::BlockHandle* handle) -> const uint8_t* {
-    const uint8_t* const at = ReadSeparator(separators_, i, &separator);
+    ByteView separator;
+    const uint8_t* const at = ReadSeparator(i, &separator);
     if (at == nullptr) return nullptr;
     rocks::Slice rest(reinterpret_cast<const char*>(at), static_cast<size_t>(separators_.end - at));
     return handle->DecodeFrom(&rest).ok() ? reinterpret_cast<const uint8_t*>(rest.data()) : nullptr;
   };
+  // No entry may be between the one before and this one.
+  const uint8_t* const begin = *is_behind_all ? separators_.end : separators_.Point(found);
   rocks::BlockHandle before;
-  if (low == 0 ? found != separators_.begin : read_handle(low - 1, &before) != found) return false;
-  *is_behind_all = low == separators_.point_count;
-  return *is_behind_all || read_handle(low, block) != nullptr;
+  if (found == 0 ? begin != separators_.begin : read_handle(found - 1, &before) != begin) return false;
+  return *is_behind_all || read_handle(found, block) != nullptr;
 }
 
 bool FileFinder::OpenBlock(const rocks::BlockHandle& block) {

@@ -20,6 +20,10 @@ namespace cairn::store {
 // What the seek of RocksDB's iterator over a file does for one key, without its calls: they are half of a read whose blocks
 // are cached. Blocks are got from the cache or the file by RocksDB, checksums and all.
 //
+// A binary search of a large index misses the processor's caches at most of its steps. Once some keys of one index of the
+// server were looked for, it begins where their numbers let the key be expected, and goes on from there in
+// doubling steps: right for keys spread evenly, and given up where it is not.
+//
 // Only files as RocksDB makes them by our settings are read so: one binary searched index with each key stored whole,
 // blocks without separate values or checksums for each entry. For any other, and for anything that does not look
 // as it should, the answer is kAskTable: RocksDB's own way tells what it is.
@@ -64,6 +68,18 @@ class FileFinder final {
 
     const uint8_t* Point(uint32_t i) const;  // null: not within
   };
+  // Where the separators of one index lie, and where among them a key is thought to be.
+  struct Guess {
+    uint32_t index_id = 0;
+    int find_count = 0;  // of keys of the index, one after the other
+    int poor_count = 0;
+    uint32_t first = 0;       // the rest is set by MakeGuess
+    uint32_t count = 0;       // 0: no guess is made
+    size_t shared_bytes = 0;  // that all of the separators begin with
+    ByteView first_key;
+    uint64_t first_number = 0;
+    double per_number = 0;
+  };
   // How a search within a block ended.
   enum class End : uint8_t { kFound, kRemoved, kBehind, kOutOfEntries, kOutOfSteps, kMalformed };
 
@@ -73,10 +89,20 @@ class FileFinder final {
   // Keys that come in order are looked for right behind the one before, until that was in vain this often.
   static constexpr int kCreditAtFirst = 1;
   static constexpr int kCreditMax = 4;
+  // To look where an index begins and ends is worth its price from so many keys on.
+  static constexpr int kFindsBeforeGuess = 5;
+  static constexpr uint32_t kGuessedCountMin = 32;
+  static constexpr int kPoorGuessesMax = 2;
 
-  static const uint8_t* ReadSeparator(const Entries& index, uint32_t i, ByteView* key);
+  const uint8_t* ReadSeparator(uint32_t i, ByteView* key) const;
   bool IsBefore(ByteView separator, const rocks::LookupKey& key) const;
-  bool FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block, bool* is_behind_all) const;
+  template <typename IsBeforeWanted>
+  bool Bisect(const IsBeforeWanted& is_before, uint32_t* low, uint32_t high) const;
+  bool MakeGuess();
+  bool GuessAt(ByteView key, uint32_t* at);
+  bool Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const;
+  bool FindSeparator(const rocks::LookupKey& key, uint32_t* found);
+  bool FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block, bool* is_behind_all);
   bool OpenBlock(const rocks::BlockHandle& block);
   End FindInBlock(ByteView key, uint64_t sequence, ByteView* value);
   End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);
@@ -89,6 +115,7 @@ class FileFinder final {
   rocks::DataBlockIter block_;
   Entries separators_;
   bool separators_have_trailers_ = false;
+  Guess guess_;
 
   uint64_t block_offset_ = kNoBlock;
   Entries entries_;

@@ -42,7 +42,7 @@ class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreF
   // In the order of the numbers; many begin with another.
   static std::string Key(unsigned number) {
     static const std::string kEnds[] = {"", std::string(1, '\0'), "a", std::string(9, '\xff')};
-    return "k" + std::to_string(1000 + number / 4) + kEnds[number % 4];
+    return "idx0" + std::to_string(1000 + number / 4) + kEnds[number % 4];
   }
 
   // Keys from kOnce on are put once and removed singly, as entries of an index are.
@@ -100,8 +100,8 @@ class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreF
     }
   }
 
-  static constexpr unsigned kKeys = 200;
-  static constexpr unsigned kOnce = 150;
+  static constexpr unsigned kKeys = 400;
+  static constexpr unsigned kOnce = 300;
   std::mt19937 random_;
   unsigned written_ = 0;
   Model now_;
@@ -176,6 +176,47 @@ TEST_F(PointReaderStoreTest, IngestedFilesAreRead) {
     }
     points.Close();
   }
+}
+
+// The search for a key begins where the numbers of an index let it be expected, which is right for some of these and
+// wrong for others.
+TEST_F(PointReaderStoreTest, KeysOfAnyDistributionAreFound) {
+  options.paranoid = false;
+  options.expert_family_options = "block_based_table_factory={block_size=256}";
+  Open();
+  constexpr uint64_t kKeys = 2000;
+  const auto key_of = [](int index, uint64_t i) {
+    ByteBuffer key;
+    key.AppendBe32(static_cast<uint32_t>(index));
+    switch (index) {
+      case 1: key.AppendBe64(i * 1000); break;                                      // even
+      case 2: key.AppendBe64(i * i * i); break;                                     // ever wider
+      case 3: key.AppendBe64(i < kKeys / 2 ? i : (uint64_t{1} << 63) + i); break;   // two heaps
+      default: key.Append(std::string(i / 50, 'x') + std::to_string(10'000 + i));   // of many lengths
+    }
+    return key.ToString();
+  };
+  for (int index = 1; index <= 4; ++index) {
+    Batch batch(*store);
+    for (uint64_t i = 0; i < kKeys; i += 2) batch.Put(Family::kData, key_of(index, i), std::to_string(i));
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  }
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  PointReader points;
+  PinnedValue value;
+  std::mt19937 random(3);
+  for (int index = 1; index <= 4; ++index) {
+    for (int read = 0; read < 3000; ++read) {
+      const uint64_t i = random() % kKeys;
+      const Status status = points.Get(*store, key_of(index, i), nullptr, &value);
+      ASSERT_EQ(status.ok(), i % 2 == 0) << index << " " << i << ": " << status.ToString();
+      if (status.ok()) {
+        ASSERT_EQ(value.view(), std::to_string(i));
+      }
+      if (read == 2000) points.Close();
+    }
+  }
+  points.Close();
 }
 
 // Statistics tell what a read has met, as they do of Store::Get.
