@@ -2,6 +2,8 @@
 // Sorted entries as whole files.
 #include "store/sorted_load.h"
 
+#include <algorithm>
+
 #include <rocksdb/env.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
@@ -12,11 +14,22 @@
 
 namespace cairn::store {
 
+// Compression is two thirds of the work of a load; more threads than this have nothing left to do beside one that sorts.
+constexpr unsigned kCompressionThreadsMax = 4;
+
 class SortedLoad::Writer {
  public:
-  Writer(rocks::DB* db, rocks::ColumnFamilyHandle* family)
-      : options(db->GetDBOptions(), db->GetOptions(family)),
+  Writer(rocks::DB* db, rocks::ColumnFamilyHandle* family, unsigned cores)
+      : options(WithCompressionThreads({db->GetDBOptions(), db->GetOptions(family)}, cores)),
         file(rocks::EnvOptions(options), options, family, /*invalidate_page_cache=*/false) {}
+
+  // RocksDB wakes those threads only while the writing one waits for them.
+  static rocks::Options WithCompressionThreads(rocks::Options options, unsigned cores) {
+    const unsigned threads = std::clamp(cores, 1u, kCompressionThreadsMax);
+    options.compression_opts.parallel_threads = threads;
+    options.bottommost_compression_opts.parallel_threads = threads;
+    return options;
+  }
 
   rocks::Options options;
   rocks::SstFileWriter file;
@@ -32,7 +45,7 @@ SortedLoad::~SortedLoad() {
 
 Status SortedLoad::OpenFile() {
   if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
-  writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_));
+  writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_), store_.impl_->cores);
   file_bytes_max_ = writer_->options.target_file_size_base;
   paths_.push_back(NewTemporaryPath(store_, ".sst"));
   return FromRocks(writer_->file.Open(paths_.back()));

@@ -61,6 +61,66 @@ TEST_F(SortedLoadTest, WhatIsNotIngestedGoesAway) {
   EXPECT_EQ(Get("k"), "-");
 }
 
+// Blocks are compressed by other threads than the one that adds entries.
+class ParallelLoadTest : public SortedLoadTest {
+ protected:
+  static constexpr int kEntries = 30'000;
+
+  void SetUp() override {
+    options.cores = 4;
+    Open();
+  }
+  static std::string Key(int number) { return std::to_string(1'000'000 + number); }
+  static std::string Value(int number) { return Key(number * 7919 % kEntries) + std::string(100, 'v') + Key(number); }
+  static Status Fill(SortedLoad& load) {
+    for (int number = 0; number < kEntries; ++number) CAIRN_RETURN_IF_ERROR(load.Add(Key(number), Value(number)));
+    return Status::Ok();
+  }
+};
+
+TEST_F(ParallelLoadTest, AllEntriesAreThereInTheirOrder) {
+  {
+    SortedLoad load(*store, Family::kData);
+    ASSERT_TRUE(Fill(load).ok());
+    ASSERT_TRUE(load.Ingest().ok());
+  }
+  for (int round = 0; round < 2; ++round) {
+    {
+      Cursor cursor;
+      ASSERT_TRUE(store->OpenCursor(Family::kData, {}, &cursor).ok());
+      cursor.SeekToFirst();
+      for (int number = 0; number < kEntries; ++number, cursor.Next()) {
+        ASSERT_TRUE(cursor.Valid()) << number << ' ' << cursor.status().ToString();
+        ASSERT_EQ(cursor.key(), Key(number));
+        ASSERT_EQ(cursor.value(), Value(number));
+      }
+      EXPECT_FALSE(cursor.Valid());
+    }
+    Crash();
+    Open();
+  }
+}
+
+TEST_F(ParallelLoadTest, WhatIsNotIngestedGoesAwayAmidCompression) {
+  for (int round = 0; round < 20; ++round) {
+    SortedLoad load(*store, Family::kData);
+    ASSERT_TRUE(Fill(load).ok());
+  }
+  EXPECT_TRUE(TemporaryFiles().empty());
+  EXPECT_EQ(Get(Key(0)), "-");
+}
+
+TEST_F(ParallelLoadTest, AFailedWriteIsTheLoadsError) {
+  SortedLoad load(*store, Family::kData);
+  ASSERT_TRUE(load.Add("0", "first").ok());
+  env.FailWrites("temporary", 1);
+  Status status = Fill(load);
+  if (status.ok()) status = load.Ingest();
+  EXPECT_EQ(status.code(), Code::kIoError) << status.ToString();
+  EXPECT_GT(env.failed_write_count(), 0U);
+  env.Heal();
+}
+
 TEST_F(SortedLoadTest, NothingToIngestIsFine) {
   SortedLoad load(*store, Family::kData);
   EXPECT_TRUE(load.Ingest().ok());

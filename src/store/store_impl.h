@@ -38,6 +38,7 @@ class Store::Impl {
 
   std::string directory;
   size_t protection_bytes_per_key = 0;
+  unsigned cores = 1;
   LogSink* log = nullptr;
 
   std::shared_ptr<RunningCompactions> compactions;

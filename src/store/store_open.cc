@@ -72,6 +72,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->directory = options.directory;
   impl->log = options.log;
   impl->protection_bytes_per_key = options.paranoid ? 8 : 0;
+  impl->cores = std::max(options.cores, 1u);
   const uint64_t reserve = options.free_space_reserve_bytes != 0
                                ? options.free_space_reserve_bytes
                                : kReserveBytesBase + WriteBufferBudgetBytes(options.memory_bytes);
