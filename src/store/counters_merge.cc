@@ -2,6 +2,7 @@
 // Lets RocksDB add up changes of table counters.
 #include "store/counters_merge.h"
 
+#include <deque>
 #include <string>
 
 #include "store/rocks_status.h"
@@ -10,21 +11,42 @@
 namespace cairn::store {
 namespace {
 
-class CountersMergeOperator final : public rocks::AssociativeMergeOperator {
+bool AddTo(const rocks::Slice& bytes, TableCounters* sum) {
+  TableCounters added;
+  if (!DecodeTableCounters(ToView(bytes), &added).ok()) return false;
+  sum->Add(added);
+  return true;
+}
+
+void Encode(const TableCounters& sum, std::string* result) {
+  ByteBuffer bytes;
+  EncodeTableCounters(sum, &bytes);
+  result->assign(bytes.view());
+}
+
+// A flush meets one change for each transaction, so they are added up without making the bytes of each sum.
+class CountersMergeOperator final : public rocks::MergeOperator {
  public:
   // Written into every file that has merges: never change it.
   const char* Name() const override { return "cairn.TableCounters"; }
 
-  bool Merge(const rocks::Slice& /*key*/, const rocks::Slice* existing, const rocks::Slice& change,
-             std::string* result, rocks::Logger* /*logger*/) const override {
+  bool FullMergeV2(const MergeOperationInput& input, MergeOperationOutput* output) const override {
     TableCounters sum;
-    TableCounters added;
-    if (existing != nullptr && !DecodeTableCounters(ToView(*existing), &sum).ok()) return false;
-    if (!DecodeTableCounters(ToView(change), &added).ok()) return false;
-    sum.Add(added);
-    ByteBuffer bytes;
-    EncodeTableCounters(sum, &bytes);
-    result->assign(bytes.view());
+    if (input.existing_value != nullptr && !DecodeTableCounters(ToView(*input.existing_value), &sum).ok()) return false;
+    for (const rocks::Slice& change : input.operand_list) {
+      if (!AddTo(change, &sum)) return false;
+    }
+    Encode(sum, &output->new_value);
+    return true;
+  }
+
+  bool PartialMergeMulti(const rocks::Slice& /*key*/, const std::deque<rocks::Slice>& changes, std::string* result,
+                         rocks::Logger* /*log*/) const override {
+    TableCounters sum;
+    for (const rocks::Slice& change : changes) {
+      if (!AddTo(change, &sum)) return false;
+    }
+    Encode(sum, result);
     return true;
   }
 };

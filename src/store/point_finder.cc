@@ -68,7 +68,6 @@ void PointFinder::Close() {
   if (version_ == nullptr) return;
   for (Place& place : places_) ClosePlace(&place);
   Tick();
-  found_count_ = missed_count_ = 0;
   db_->CleanupIteratorSuperVersion(version_, /*background_purge=*/false);
   version_ = nullptr;
 }
@@ -148,7 +147,7 @@ PointFinder::Answer PointFinder::FindInFiles(const rocks::LookupKey& key, bool o
     Place& place = places_[number % kPlaceCount];
     if (place.file_number != number && !OpenPlace(candidate, &place)) return Answer::kAskStore;
     bool decided = false;
-    const Answer answer = AskPlace(&place, candidate, once || candidates.has_more(), key, slice, view, &decided);
+    const Answer answer = AskPlace(&place, candidate, !candidates.has_more(), once, key, slice, view, &decided);
     if (once && decided && answer == Answer::kFound && view->data() != slice->data()) {
       place.finder->PinTo(*view, slice);
       *view = ToView(*slice);
@@ -161,16 +160,22 @@ PointFinder::Answer PointFinder::FindInFiles(const rocks::LookupKey& key, bool o
   return Answer::kAbsent;
 }
 
-PointFinder::Answer PointFinder::AskPlace(Place* place, const Candidate& candidate, bool by_filter,
+PointFinder::Answer PointFinder::AskPlace(Place* place, const Candidate& candidate, bool is_last, bool once,
                                           const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
                                           bool* decided) {
   if (place->finder == nullptr) return AskFile(candidate, key, slice, view, decided);
-  by_filter = by_filter || MayMiss();
-  if (by_filter && !place->MayHave(key, read_)) return Answer::kAbsent;
-  const FileFinder::Answer found = place->finder->Find(key, view);
+  const bool by_filter = !is_last || MayMiss() || (once && found_count_ < kFoundCountTrusted);
+  FileFinder::Answer found = FileFinder::Answer::kAbsent;
+  if (!by_filter || place->MayHave(key, read_)) found = place->finder->Find(key, view);
   if (found == FileFinder::Answer::kAskTable) return AskFile(candidate, key, slice, view, decided);
   *decided = found != FileFinder::Answer::kAbsent;
-  if (!by_filter) ++(*decided ? found_count_ : missed_count_);
+  if (is_last) {
+    ++(*decided ? found_count_ : missed_count_);
+    if (found_count_ + missed_count_ == kRememberedCountMax) {
+      found_count_ /= 2;
+      missed_count_ /= 2;
+    }
+  }
   return found == FileFinder::Answer::kFound ? Answer::kFound : Answer::kAbsent;
 }
 

@@ -24,7 +24,8 @@ namespace cairn::store {
 //
 // A key can be in memtables, in any files of level 0 and in one file of each other level, or in neighbours: a compaction
 // may end a file between two versions of a key. All of these files but the last are asked by their filters, as Get does. The
-// last has most of the keys that are there at all, so it is asked without; once keys are missing there, filters are asked again.
+// last has most of the keys that are there at all, so it is asked without; while more than one in nine of the keys is missing
+// there, filters are asked again.
 //
 // Lifetime and threads: see PointReader.
 class PointFinder final {
@@ -74,6 +75,8 @@ class PointFinder final {
   };
   class Candidates;
   static constexpr size_t kPlaceCount = 8;
+  static constexpr uint32_t kFoundCountTrusted = 8;
+  static constexpr uint32_t kRememberedCountMax = 256;
 
   Answer Find(ByteView key, const rocks::Snapshot* snapshot, bool once, rocks::PinnableSlice* slice, ByteView* view);
   Answer FindInFiles(const rocks::LookupKey& key, bool once, rocks::PinnableSlice* slice, ByteView* view);
@@ -81,7 +84,7 @@ class PointFinder final {
   Answer AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   Answer AskFile(const Candidate& candidate, const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
                  bool* decided);
-  Answer AskPlace(Place* place, const Candidate& candidate, bool by_filter, const rocks::LookupKey& key,
+  Answer AskPlace(Place* place, const Candidate& candidate, bool is_last, bool once, const rocks::LookupKey& key,
                   rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   // False: the file cannot be read, or has deletions of ranges.
   bool OpenPlace(const Candidate& candidate, Place* place);
@@ -98,7 +101,8 @@ class PointFinder final {
   std::array<Place, kPlaceCount> places_;
   std::unique_ptr<FileFinder> spare_;  // closed; most statements need one
   Tally tally_;
-  uint32_t found_count_ = 0;  // in places asked without filters, since the last Close
+  // Of late, in the last file that could have had the key; kept from statement to statement.
+  uint32_t found_count_ = 0;
   uint32_t missed_count_ = 0;
 };
 

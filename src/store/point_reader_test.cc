@@ -219,6 +219,35 @@ TEST_F(PointReaderStoreTest, KeysOfAnyDistributionAreFound) {
   points.Close();
 }
 
+// The filter of the last file is asked only as long as keys are missing.
+TEST_F(PointReaderStoreTest, FiltersAreAskedForAbsentKeys) {
+  options.paranoid = false;
+  Open();
+  const auto key = [](int i) { return "idx0" + std::to_string(10'000 + i); };
+  for (int i = 0; i < 4000; i += 2) ASSERT_TRUE(Put(key(i), "there", Durability::kOs).ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  PointReader points;
+  PinnedValue value;
+  const auto read = [&](int first) {
+    for (int i = 0; i < 1000; ++i) {
+      const Status status = points.Get(*store, key(first + 2 * i), nullptr, &value);
+      ASSERT_EQ(status.ok(), first % 2 == 0) << status.ToString();
+      points.Close();
+    }
+  };
+  const auto blocks = [&] { return Number("block_cache_data_hit") + Number("block_cache_data_miss"); };
+  const auto asked = [&] { return Number("bloom_filter_full_positive"); };
+  ASSERT_NO_FATAL_FAILURE(read(1));
+  const uint64_t blocks_before = blocks();
+  ASSERT_NO_FATAL_FAILURE(read(1));
+  EXPECT_LT(blocks() - blocks_before, 100u);
+  ASSERT_NO_FATAL_FAILURE(read(0));
+  ASSERT_NO_FATAL_FAILURE(read(0));
+  const uint64_t asked_before = asked();
+  ASSERT_NO_FATAL_FAILURE(read(0));
+  EXPECT_EQ(asked() - asked_before, 0u);
+}
+
 // Statistics tell what a read has met, as they do of Store::Get.
 TEST_F(PointReaderStoreTest, ReadsAreCounted) {
   Open();

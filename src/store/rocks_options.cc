@@ -104,6 +104,7 @@ rocks::ColumnFamilyOptions DictionaryFamily(const rocks::ColumnFamilyOptions& da
   rocks::ColumnFamilyOptions family = data;
   family.write_buffer_size = 4 * kMiB;
   family.max_bytes_for_level_base = 16 * kMiB;
+  family.memtable_prefix_bloom_size_ratio = 0;  // what is looked up there is there, and each commit of new rows writes there
   family.merge_operator = NewCountersMergeOperator();
   return family;
 }
