@@ -42,8 +42,8 @@ void Relations::Clear() {
 }
 
 // Other tables than these may have changed, or have only been loaded.
-Status Relations::IsCurrent(bool* current) {
-  *current = keys_ == catalog_->foreign_keys();
+Status Relations::IsCurrent(const catalog::ForeignKeySet* keys, bool* current) {
+  *current = keys_.get() == keys;
   for (auto at = nodes_.begin(); *current && at != nodes_.end(); ++at) {
     std::shared_ptr<catalog::Table> now;
     Status status = catalog_->Find(at->first, &now);
@@ -56,10 +56,12 @@ Status Relations::IsCurrent(bool* current) {
 Status Relations::Refresh() {
   const uint64_t version = catalog_->definitions_version();
   if (version == version_) return Status::Ok();
+  // Asked for once: of those that come after the look at the nodes nothing would be known there.
+  std::shared_ptr<const catalog::ForeignKeySet> keys = catalog_->foreign_keys();
   bool current;
-  CAIRN_RETURN_IF_ERROR(IsCurrent(&current));
+  CAIRN_RETURN_IF_ERROR(IsCurrent(keys.get(), &current));
   if (!current) Clear();
-  keys_ = catalog_->foreign_keys();
+  keys_ = std::move(keys);
   version_ = version;
   return Status::Ok();
 }

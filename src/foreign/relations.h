@@ -71,7 +71,8 @@ class Relations {
   Status LinksAsParent(Node* node, const std::vector<Link*>** links);
 
  private:
-  Status IsCurrent(bool* current);
+  // Whether all is as it was made, with `keys` the catalog's now.
+  Status IsCurrent(const catalog::ForeignKeySet* keys, bool* current);
   Status LinkOf(const catalog::ForeignKeyPtr& key, Link** link);
   // Of those keys; made when they are asked for first.
   Status LinksOf(const std::vector<catalog::ForeignKeyPtr>& keys, std::optional<std::vector<Link*>>* made,

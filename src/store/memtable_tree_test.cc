@@ -272,6 +272,70 @@ TEST(MemtableTree, ReadersSeeAllThatWasInsertedBeforeThem) {
   ExpectWalks(tree, model);
 }
 
+// What look-ups may give for an entry that was inserted before, and is not the first, while others come in around it.
+void ExpectFound(const Tree& tree, const Versioned& wanted) {
+  const std::string entry = Encode(wanted.key, wanted.sequence);
+  const MemtableTarget target(EntryKey::Of(entry.data()));
+  MemtableTree::Position position;
+  tree.tree.FindAtLeast(target, &position);
+  ASSERT_EQ(Shown(position), Shown({.entry = entry.data()}));
+  tree.tree.FindBefore(target, /*or_equal=*/true, &position);
+  ASSERT_EQ(Shown(position), Shown({.entry = entry.data()}));
+  tree.tree.FindBefore(target, /*or_equal=*/false, &position);
+  ASSERT_NE(position.entry, nullptr);
+  ASSERT_LT(Decode(position.entry), wanted);
+  for (Versioned last = Decode(position.entry); last < wanted; last = Decode(position.entry)) {
+    tree.tree.Next(&position);
+    ASSERT_NE(position.entry, nullptr);
+    ASSERT_LT(last, Decode(position.entry));
+  }
+  ASSERT_EQ(Shown(position), Shown({.entry = entry.data()}));
+}
+
+// Two writers insert what they share out by turns, of keys of all shapes, so that beginnings grow shorter and nodes of all levels are
+// split, while others look for what is in already.
+TEST_P(MemtableTreeTest, LooksFindWhatWasInsertedBeforeThem) {
+  constexpr size_t kWriters = 2;
+  constexpr size_t kEntries = 12'000;
+  std::mt19937_64 random(11);
+  Model model;
+  for (size_t tries = 0; tries < kEntries; ++tries) model.insert({GetParam().make(random), random() % 1000});
+  std::vector<Versioned> entries(std::next(model.begin()), model.end());
+  std::shuffle(entries.begin(), entries.end(), random);
+  Tree tree;
+  ASSERT_TRUE(tree.Insert(*model.begin()));
+  std::atomic<size_t> inserted[kWriters] = {};
+  std::atomic<size_t> running = kWriters;
+  const auto write = [&](size_t writer) {
+    for (size_t i = writer; i < entries.size(); i += kWriters) {
+      EXPECT_TRUE(tree.Insert(entries[i]));
+      inserted[writer].store(i + 1, std::memory_order_release);
+    }
+    running.fetch_sub(1);
+  };
+  const auto look = [&](size_t reader) {
+    std::mt19937_64 choice(reader);
+    while (running.load() != 0) {
+      const size_t writer = choice() % kWriters;
+      const size_t end = inserted[writer].load(std::memory_order_acquire);
+      if (end == 0) continue;
+      // The newest are where nodes change.
+      const size_t newest = (end - 1) / kWriters;
+      const size_t back = choice() % 2 == 0 ? 0 : choice() % (newest + 1);
+      ASSERT_NO_FATAL_FAILURE(ExpectFound(tree, entries[writer + (newest - back) * kWriters]));
+      const std::string from = Encode("", 0), to = Encode(std::string(600, '\xff'), 0);
+      const uint64_t about = tree.tree.EstimateBetween(MemtableTarget(EntryKey::Of(from.data())),
+                                                       MemtableTarget(EntryKey::Of(to.data())));
+      ASSERT_LT(about, 1000 * kEntries);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kWriters; ++i) threads.emplace_back(write, i);
+  for (size_t i = 0; i < 2; ++i) threads.emplace_back(look, i);
+  for (std::thread& thread : threads) thread.join();
+  ExpectWalks(tree, model);
+}
+
 // All writers try to insert the same entries: each is taken once.
 TEST(MemtableTree, OneOfManyEqualInsertsIsTaken) {
   constexpr uint64_t kKeys = 4000;

@@ -49,7 +49,6 @@ class PointLocks::Wait {
   void Enqueue(LockEntry* entry);
   bool BreakDeadlocks();
   void PinBlockers();
-  void TellObserver();
   void TellObserverOf(const std::vector<LockOwner*>& blockers);
   End Sleep();
   void SleepUntilEnd(std::unique_lock<std::mutex>& sleep_lock);
