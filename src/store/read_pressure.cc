@@ -65,8 +65,7 @@ Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
   // Where compactions run already, another file is no relief and another compaction would only meet them.
   if (sample.level0_files >= sample.level0_files_max) return Relief::kNone;
 
-  const uint64_t lost_in_memtable =
-      (sample.walked.in_memtable - counted_from_.in_memtable) * (kNsPerMemtableEntry - kNsPerLevel0Entry);
+  const uint64_t lost_in_memtable = (sample.walked.in_memtable - counted_from_.in_memtable) * kNsPerMemtableEntry;
   // While full memtables wait, another would bring the writers nearer to a stop.
   if (sample.memtable_bytes >= sample.memtable_bytes_min && sample.memtables_waiting == 0 &&
       lost_in_memtable >= FlushPriceNs(sample) &&

@@ -11,9 +11,8 @@
 
 namespace cairn::store {
 
-// What walks have stepped over, since the store was opened: entries in the active memtable (a cache
-// miss each) and in files of level 0 (which all seeks and comparisons pass through), hidden versions
-// and deletions too. A seek counts as kEntriesPerSeek entries for each file of level 0. Of the entries that
+// What walks have stepped over, since the store was opened: entries in the active memtable and in files of level 0
+// (which all seeks pass through), hidden versions and deletions too; most hide an older version, which is stepped over as well. A seek counts as kEntriesPerSeek entries for each file of level 0. Of the entries that
 // one walk meets in the memtable the first kFreeInMemtable do not count: in a file of their own they
 // would cost a seek more instead, so short walks gain nothing by a flush.
 struct WalkedEntries {
@@ -71,7 +70,8 @@ enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
 // level 0 is compacted with fewer files than it may have. And some entries would have been overwritten
 // before they were written further; that an eighth would is a guess, on the side of patience.
 //
-//   reads lose   300 ns for each entry walked in the memtable, 150 ns in level 0: a flush saves the difference
+//   reads lose   100 ns for each entry walked in the memtable, 150 ns in level 0. So a flush by itself saves nothing, but
+//                is the first half of the way to where an entry costs no more than any other
 //   a flush      10 ms, and 1 - f times  what its place's share of the level below level 0 and an eighth of the
 //                memtable cost to compact, the latter also to flush
 //   compaction   10 ms, and the share of its files that level 0 lacks  times  10 ns for each byte of the
@@ -85,7 +85,7 @@ enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
 // Pure: neither clock nor store; the caller does what it says. Thread rule: one thread at a time.
 class ReadPressurePolicy {
  public:
-  static constexpr uint64_t kNsPerMemtableEntry = 300;
+  static constexpr uint64_t kNsPerMemtableEntry = 100;
   static constexpr uint64_t kNsPerLevel0Entry = 150;
   static constexpr uint64_t kNsPerFlushedByte = 5;
   static constexpr uint64_t kNsPerCompactedByte = 10;

@@ -31,8 +31,7 @@ class ReadPressurePolicyTest : public ::testing::Test {
   }
   // The prices of a flush of 4 MiB above nothing, and of a compaction of one or two files, in entries.
   uint64_t EntriesForFlush() const {
-    return ReadPressurePolicy::FlushPriceNs(sample) /
-               (ReadPressurePolicy::kNsPerMemtableEntry - ReadPressurePolicy::kNsPerLevel0Entry) + 1;
+    return ReadPressurePolicy::FlushPriceNs(sample) / ReadPressurePolicy::kNsPerMemtableEntry + 1;
   }
   uint64_t EntriesForCompaction() const {
     return ReadPressurePolicy::CompactionPriceNs(sample) / ReadPressurePolicy::kNsPerLevel0Entry + 1;
