@@ -138,7 +138,7 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   ForeignKeyChange change(this->foreign_keys());
   for (const ForeignKeyDef& key : foreign_keys) {
     if (this->foreign_keys()->HasName(key.child, key.name, original)) {
-      return Status(Status::Code::kAlreadyExists, "foreign key " + key.name);
+      return Status(Status::Code::kDuplicateKey, key.name);
     }
     change.Add(key);
   }
@@ -296,7 +296,8 @@ Status Catalog::Find(const std::string& name, std::shared_ptr<Table>* table) {
   return LoadTable(std::move(def), 0, table);
 }
 
-Status Catalog::Rename(const std::string& from, const std::string& to, const std::string& original) {
+Status Catalog::Rename(const std::string& from, const std::string& to, const std::string& original,
+                       const ShownRename& shown) {
   const std::lock_guard<std::mutex> lock(mutex_);
   TableDef def, existing;
   CAIRN_RETURN_IF_ERROR(LoadDef(from, &def));
@@ -310,11 +311,11 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   PutName(to, def.id, &batch);
   PutDefinition(def, &batch);
   ForeignKeyChange change(foreign_keys());
-  change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to, original); });
+  change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to, original, shown); });
   const std::string& replaced = IsNameOfCopy(from) ? original : from;
   for (const ForeignKeyPtr& key : change.added()) {
     if (key->child == to && !IsNameOfCopy(to) && foreign_keys()->HasName(to, key->name, replaced)) {
-      return Status(Status::Code::kAlreadyExists, "foreign key " + key->name);
+      return Status(Status::Code::kDuplicateKey, key->name);
     }
   }
   PutForeignKeys(change, &batch);

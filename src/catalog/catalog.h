@@ -39,17 +39,19 @@ class Catalog {
   // tables an earlier process left. kFormatTooNew changes nothing.
   static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog);
 
-  // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, or that of one of its
-  // foreign keys; those of the table `original`, which this one is to replace, are not.
+  // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, kDuplicateKey when that
+  // of one of its foreign keys is; those of the table `original`, which this one is to replace, are not.
   Status Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,
                 const std::vector<ForeignKeyDef>& foreign_keys = {}, const std::string& original = {});
 
   // kNotFound when there is no such table. The object is shared by all who ask.
   Status Find(const std::string& name, std::shared_ptr<Table>* table);
 
-  // Foreign keys of the table and to it follow (AfterRename in foreign_key_set.h). kAlreadyExists as of Create(). When
-  // `from` is a copy made by ALTER TABLE, its names may be those of the table `original`, which it replaces.
-  Status Rename(const std::string& from, const std::string& to, const std::string& original = {});
+  // Foreign keys of the table and to it follow (AfterRename in foreign_key_set.h). kAlreadyExists and kDuplicateKey as
+  // of Create(). When `from` is a copy made by ALTER TABLE, its names may be those of the table `original`, which it
+  // replaces.
+  Status Rename(const std::string& from, const std::string& to, const std::string& original = {},
+                const ShownRename& shown = {});
   // With its foreign keys; those that refer to it stay.
   Status Drop(const std::string& name);
 

@@ -2,13 +2,12 @@
 // The bytes of a foreign key, version 1 of docs/formats/dictionary.md.
 #include "catalog/foreign_key.h"
 
-#include "base/crc32c.h"
+#include "catalog/record_envelope.h"
 
 namespace cairn::catalog {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-constexpr size_t kChecksumBytes = 4;
 
 bool ReadText(ByteReader* in, std::string* text) {
   ByteView bytes;
@@ -54,23 +53,15 @@ void EncodeForeignKey(const ForeignKeyDef& def, ByteBuffer* out) {
     out->AppendLengthPrefixed(def.child_columns[i]);
     out->AppendLengthPrefixed(def.parent_columns[i]);
   }
-  out->AppendLe32(Crc32c(out->view().substr(start)));
+  SealRecord(start, out);
 }
 
 Status DecodeForeignKey(ByteView bytes, ForeignKeyDef* def) {
-  if (bytes.size() < 1 + kChecksumBytes) return Status::Corruption("a foreign key of the dictionary is truncated");
-  const auto version = static_cast<uint8_t>(bytes[0]);
-  if (version > kVersion) {
-    return Status(Status::Code::kFormatTooNew, "a foreign key was written by a newer version of the engine");
-  }
-  const ByteView covered = bytes.substr(0, bytes.size() - kChecksumBytes);
-  if (Crc32c(covered) != LoadLe32(bytes.data() + covered.size())) {
-    return Status::Corruption("a foreign key of the dictionary fails its checksum");
-  }
-  ByteReader in(covered.substr(1));
-  if (version < kVersion || !DecodeBody(&in, def)) {
-    return Status::Corruption("a foreign key of the dictionary is malformed");
-  }
+  uint8_t version;
+  ByteView body;
+  CAIRN_RETURN_IF_ERROR(OpenRecord(bytes, "a foreign key", kVersion, &version, &body));
+  ByteReader in(body);
+  if (!DecodeBody(&in, def)) return Status::Corruption("a foreign key of the dictionary is malformed");
   return Status::Ok();
 }
 

@@ -75,7 +75,7 @@ std::vector<ForeignKeyPtr> ForeignKeySet::All() const {
 }
 
 ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to,
-                          const std::string& original) {
+                          const std::string& original, const ShownRename& shown) {
   ForeignKeyDef renamed = key;
   const bool stands_in = IsNameOfCopy(from) || IsNameOfCopy(to);
   if (key.parent == from && !stands_in) renamed.parent = to;
@@ -83,9 +83,9 @@ ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, con
   renamed.child = to;
   // A made-up name follows the table it was made from, of which a copy has the keys.
   const std::string& named_after = IsNameOfCopy(from) ? original : from;
-  const std::string made_up = std::string(TableOf(named_after)) + "_ibfk_";
+  const std::string made_up = (shown.before.empty() ? std::string(TableOf(named_after)) : shown.before) + "_ibfk_";
   if (!named_after.empty() && !IsNameOfCopy(to) && key.name.starts_with(made_up)) {
-    renamed.name = std::string(TableOf(to)) + "_ibfk_" + key.name.substr(made_up.size());
+    renamed.name = (shown.after.empty() ? std::string(TableOf(to)) : shown.after) + "_ibfk_" + key.name.substr(made_up.size());
   }
   return renamed;
 }

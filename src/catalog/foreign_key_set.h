@@ -46,10 +46,17 @@ class ForeignKeySet {
   Map by_parent_;
 };
 
+// A renamed table's names as users see them, without the database: names of constraints are made of these, while names of
+// tables are encoded as those of files. Empty where they are the same.
+struct ShownRename {
+  std::string before;  // where a copy of ALTER TABLE comes in: that of the table it replaces
+  std::string after;
+};
+
 // What becomes of a key when a table is renamed. A name of ALTER TABLE's own only stands in for the table: those who
 // refer to it go on meaning its name. `original` as of Catalog::Rename.
 ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to,
-                          const std::string& original = {});
+                          const std::string& original = {}, const ShownRename& shown = {});
 
 // What becomes of a key when columns of `from`, a child or a parent, are renamed by `to`. Columns are the same when
 // their numbers are.

@@ -95,7 +95,7 @@ TEST_F(ForeignKeyCatalogTest, NamesAreUniqueInADatabase) {
   Create("d/p");
   Create("d/c", {Key("k", "d/c", "d/p")});
   std::shared_ptr<Table> table;
-  EXPECT_TRUE(catalog->Create(Def("d/e"), 0, &table, {Key("K", "d/e", "d/p")}).Is(Code::kAlreadyExists));
+  EXPECT_TRUE(catalog->Create(Def("d/e"), 0, &table, {Key("K", "d/e", "d/p")}).Is(Code::kDuplicateKey));
   EXPECT_FALSE(catalog->Find("d/e", &table).ok());
   Create("other/e", {Key("k", "other/e", "d/p")});
 }
@@ -108,6 +108,24 @@ TEST_F(ForeignKeyCatalogTest, KeysFollowRenames) {
   LosePower();
   EXPECT_EQ(Children("d/p"), "");
   EXPECT_EQ(Children("d/q"), "d/e:e_ibfk_1 ");
+}
+
+// Tables are encoded as names of files, constraints are not.
+TEST_F(ForeignKeyCatalogTest, MadeUpNamesFollowAsTheyAreShown) {
+  Create("d/p");
+  Create("d/c@002d1", {Key("c-1_ibfk_1", "d/c@002d1", "d/p"), Key("c@002d1_ibfk_2", "d/c@002d1", "d/p")});
+  ASSERT_TRUE(catalog->Rename("d/c@002d1", "d/e@002d2", {}, {.before = "c-1", .after = "e-2"}).ok());
+  EXPECT_EQ(Children("d/p"), "d/e@002d2:c@002d1_ibfk_2 d/e@002d2:e-2_ibfk_1 ");
+}
+
+TEST_F(ForeignKeyCatalogTest, AMadeUpNameThatIsTakenKeepsATableWhereItIs) {
+  Create("d/p");
+  Create("d/c", {Key("c_ibfk_1", "d/c", "d/p")});
+  Create("d/x", {Key("e_ibfk_1", "d/x", "d/p")});
+  const Status status = catalog->Rename("d/c", "d/e");
+  EXPECT_TRUE(status.Is(Code::kDuplicateKey));
+  EXPECT_EQ(status.message(), "e_ibfk_1");
+  EXPECT_EQ(Children("d/p"), "d/c:c_ibfk_1 d/x:e_ibfk_1 ");
 }
 
 TEST_F(ForeignKeyCatalogTest, ACopyOfAlterTakesTheTablesPlace) {

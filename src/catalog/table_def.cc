@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/crc32c.h"
+#include "catalog/record_envelope.h"
 
 namespace cairn::catalog {
 namespace {
@@ -12,7 +12,6 @@ namespace {
 // Version 2 adds what was there before; a table that has nothing of that is written in version 1.
 constexpr uint8_t kPlainVersion = 1;
 constexpr uint8_t kHistoryVersion = 2;
-constexpr size_t kChecksumBytes = 4;
 
 constexpr uint64_t kTableTemporary = 1;
 constexpr uint64_t kTableSequence = 2;
@@ -196,24 +195,18 @@ void EncodeTableDef(const TableDef& def, ByteBuffer* out) {
   out->AppendVarint(def.indexes.size());
   for (const IndexDef& index : def.indexes) EncodeIndex(index, out);
   if (history) EncodeHistory(def, out);
-  out->AppendLe32(Crc32c(out->view().substr(start)));
+  SealRecord(start, out);
 }
 
 Status DecodeTableDef(ByteView bytes, TableDef* def) {
-  if (bytes.size() < 1 + kChecksumBytes) return Status::Corruption("a table definition of the dictionary is truncated");
-  const auto version = static_cast<uint8_t>(bytes[0]);
-  if (version > kHistoryVersion) {
-    return Status(Status::Code::kFormatTooNew, "a table definition was written by a newer version of the engine");
-  }
-  const ByteView covered = bytes.substr(0, bytes.size() - kChecksumBytes);
-  if (Crc32c(covered) != LoadLe32(bytes.data() + covered.size())) {
-    return Status::Corruption("a table definition of the dictionary fails its checksum");
-  }
-  ByteReader in(covered.substr(1));
+  uint8_t version;
+  ByteView body;
+  CAIRN_RETURN_IF_ERROR(OpenRecord(bytes, "a table definition", kHistoryVersion, &version, &body));
+  ByteReader in(body);
   def->greatest_dropped_column_id = 0;
   def->dropped_columns.clear();
   def->earlier_versions.clear();
-  if (version < kPlainVersion || !DecodeBody(&in, version == kHistoryVersion, def)) {
+  if (!DecodeBody(&in, version == kHistoryVersion, def)) {
     return Status::Corruption("a table definition of the dictionary is malformed");
   }
   return Status::Ok();

@@ -75,6 +75,19 @@ Status Referee::ChildrenAfterUpdate(Node* node, const Row& old_row, const Row& n
   return Status::Ok();
 }
 
+// A row that is its own child, by a key that keeps parents with children, stays. Asked before it is removed, as
+// then it is no child any more.
+Status Referee::NeedNotItself(Node* node, const Row& row) {
+  const std::vector<Link*>* links;
+  CAIRN_RETURN_IF_ERROR(relations_.LinksAsParent(node, &links));
+  for (const Link* link : *links) {
+    if (!ChangesChild(link->key->on_delete) && IsOwnParent(*link, row, row)) {
+      return Fail(Status::Code::kRowIsReferenced, *link);
+    }
+  }
+  return Status::Ok();
+}
+
 Status Referee::NeedNoChild(const Link& link, const Row& row) {
   ByteBuffer lower, upper;
   if (!link.is_whole || !ChildKey(link, row, &lower)) return Status::Ok();
@@ -176,6 +189,7 @@ Status Referee::ChangeChild(const Link& link, ByteView child_key, ByteView prima
   if (new_parent != nullptr || action == ForeignAction::kSetNull) {
     return UpdateChild(link, child, action == ForeignAction::kSetNull ? nullptr : new_parent, depth);
   }
+  CAIRN_RETURN_IF_ERROR(NeedNotItself(node, child.row));
   CAIRN_RETURN_IF_ERROR(
       node->writer.Delete({.record = child.record.data(), .hidden_row_id = child.row.hidden_row_id}));
   return ChildrenAfterDelete(node, child.row, depth + 1);

@@ -169,13 +169,7 @@ Status Referee::BeforeUpdate(const dml::RowRef& old_row, const dml::RowRef& new_
 }
 
 Status Referee::BeforeDelete(const uint8_t* record) {
-  if (!delete_changes_children_) return ChildrenAfterDelete(node_, RowOf(record), 0);
-  for (const Link* link : *as_parent_) {
-    if (!catalog::ChangesChild(link->key->on_delete) && IsOwnParent(*link, RowOf(record), RowOf(record))) {
-      return Fail(Status::Code::kRowIsReferenced, *link);
-    }
-  }
-  return Status::Ok();
+  return delete_changes_children_ ? NeedNotItself(node_, RowOf(record)) : ChildrenAfterDelete(node_, RowOf(record), 0);
 }
 
 Status Referee::AfterUpdate(const uint8_t* old_record, const uint8_t* new_record, const codec::ColumnSet& touched) {

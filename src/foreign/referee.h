@@ -102,6 +102,7 @@ class Referee final : public dml::RowGuard {
   Status ChildrenAfterDelete(Node* node, const Row& row, unsigned depth);
   Status ChildrenAfterUpdate(Node* node, const Row& old_row, const Row& new_row, const codec::ColumnSet& touched,
                              unsigned depth);
+  Status NeedNotItself(Node* node, const Row& row);
   Status NeedNoChild(const Link& link, const Row& row);
   Status ChangeChildren(const Link& link, const Row& old_parent, const Row* new_parent, unsigned depth);
   Status CollectChildren(const Link& link, ByteView upper, ByteBuffer* lower, std::vector<std::string>* primary_keys,

@@ -57,6 +57,45 @@ std::string SpelledAsIn(const TableDef* def, const LEX_CSTRING& name) {
   return std::string(name.str, name.length);
 }
 
+// The partitioned table that a table of the engine is a part of; empty when it is whole.
+std::string PartitionedTableOf(const std::string& name) {
+  for (const char* mark : {"#P#", "#p#"}) {
+    if (const size_t at = name.find(mark); at != std::string::npos) return name.substr(0, at);
+  }
+  return {};
+}
+
+bool IsPartitioned(const std::string& table) {
+  std::vector<std::string> partitions;
+  for (const char* mark : {"#P#", "#p#"}) {
+    if (GlobalEngine()->catalog().TableNames(table + mark, &partitions).ok() && !partitions.empty()) return true;
+  }
+  return false;
+}
+
+// Rows of a partitioned table are nobody's parents. The server keeps them from being children.
+int RefusePartitionedParent() { return Refuse("FOREIGN KEY that refers to a partitioned table"); }
+
+// What keeps a key that waited for the table, or whose parent is altered, from being kept.
+struct ReferringFault {
+  ForeignKeyFault fault = ForeignKeyFault::kNone;
+  std::string column;  // the child's, where it has any, else the parent's
+  std::string other;   // then the parent's
+};
+
+ReferringFault FaultOfReferring(const ForeignKeyDef& key, const TableDef& parent) {
+  std::shared_ptr<catalog::Table> table;
+  ForeignKeyPlace in_child, in_parent;
+  size_t wrong = 0;
+  ForeignKeyFault fault = PlaceForeignKey(parent, key.parent_columns, &in_parent, &wrong);
+  if (fault != ForeignKeyFault::kNone) return {fault, key.parent_columns[wrong], {}};
+  if (!GlobalEngine()->catalog().Find(key.child, &table).ok()) return {};
+  const TableDef& child = table->def();
+  fault = FitToChild(key, child, &in_child, &wrong);
+  if (fault == ForeignKeyFault::kNone) fault = FitTogether(child, in_child, parent, in_parent, CollationOfId, &wrong);
+  return {fault, key.child_columns[wrong], key.parent_columns[wrong]};
+}
+
 // Collects the keys of one new table.
 class Definitions {
  public:
@@ -85,7 +124,8 @@ class Definitions {
     }
     for (const ForeignKeyPtr& key : set_->OfParent(name())) {
       if (key->child == name()) continue;
-      if (const int error = CheckReferring(*key); error != 0) return error;
+      const ReferringFault found = FaultOfReferring(*key, def_);
+      if (const int error = Fault(*key, found.fault, found.column, found.other); error != 0) return error;
     }
     return 0;
   }
@@ -191,7 +231,7 @@ class Definitions {
       return HA_ERR_LOCK_WAIT_TIMEOUT;
     }
     std::shared_ptr<catalog::Table> known;
-    if (!GlobalEngine()->catalog().Find(parent, &known).ok()) return 0;
+    if (!GlobalEngine()->catalog().Find(parent, &known).ok()) return IsPartitioned(parent) ? RefusePartitionedParent() : 0;
     // A prepared transaction without a connection has no metadata lock, and a copy's rows look for parents without locks.
     if (!original_.empty() && HeldByPrepared(known->def())) {
       my_error(ER_LOCK_WAIT_TIMEOUT, MYF(0));
@@ -303,21 +343,6 @@ class Definitions {
            std::any_of(known.begin(), known.end(), [&](const ForeignKeyPtr& one) { return one->name == key.name; });
   }
 
-  // A key that waited for the table, or whose parent is altered.
-  int CheckReferring(const ForeignKeyDef& key) {
-    std::shared_ptr<catalog::Table> child;
-    ForeignKeyPlace in_child, in_parent;
-    size_t wrong = 0;
-    ForeignKeyFault fault = PlaceForeignKey(def_, key.parent_columns, &in_parent, &wrong);
-    if (fault != ForeignKeyFault::kNone) return Fault(key, fault, key.parent_columns[wrong]);
-    if (!GlobalEngine()->catalog().Find(key.child, &child).ok()) return 0;
-    fault = FitToChild(key, child->def(), &in_child, &wrong);
-    if (fault == ForeignKeyFault::kNone) {
-      fault = FitTogether(child->def(), in_child, def_, in_parent, CollationOfId, &wrong);
-    }
-    return Fault(key, fault, key.child_columns[wrong], key.parent_columns[wrong]);
-  }
-
   THD* const thd_;
   const TABLE& form_;
   const HA_CREATE_INFO& create_info_;
@@ -348,16 +373,38 @@ std::vector<ForeignKeyPtr> KeptKeys(const catalog::ForeignKeySet& keys, const st
 
 int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const TableDef& def,
                           std::vector<ForeignKeyDef>* keys, std::string* original) {
+  if (const std::string whole = PartitionedTableOf(def.name); !whole.empty() && !catalog::IsNameOfCopy(whole)) {
+    if (!GlobalEngine()->catalog().foreign_keys()->OfParent(whole).empty()) return RefusePartitionedParent();
+  }
   // The statement's name is that of a table which a temporary one hides.
   *original = catalog::IsNameOfCopy(def.name) && !def.temporary ? AlteredTable(thd) : std::string();
   return Definitions(thd, form, create_info, def, keys, *original).Collect();
 }
 
+// What ALTER TABLE puts in the place of a table has been checked when it was made, and what takes back its changes goes
+// where it was.
+int CheckRename(const std::string& from, const std::string& to, const std::string& original) {
+  const std::string from_whole = PartitionedTableOf(from), to_whole = PartitionedTableOf(to);
+  const std::string& target = to_whole.empty() ? to : to_whole;
+  if (catalog::IsNameOfCopy(to) || target == original || target == from_whole) return 0;
+  if (catalog::IsNameOfCopy(from) && original.empty()) return 0;
+  const auto set = GlobalEngine()->catalog().foreign_keys();
+  const std::vector<ForeignKeyPtr>& waiting = set->OfParent(target);
+  if (waiting.empty()) return 0;
+  if (!to_whole.empty()) return RefusePartitionedParent();
+  std::shared_ptr<catalog::Table> table;
+  if (!GlobalEngine()->catalog().Find(from, &table).ok()) return 0;  // who renames it will say so
+  for (const ForeignKeyPtr& key : waiting) {
+    if (FaultOfReferring(*key, table->def()).fault != ForeignKeyFault::kNone) return HA_ERR_CANNOT_ADD_FOREIGN;
+  }
+  return 0;
+}
+
 void WarnOfTakenName(THD* thd, const std::string& table, const std::vector<ForeignKeyDef>& keys,
-                     const std::string& message) {
+                     const std::string& name) {
   const SqlName sql = SqlNameOf(table);
   for (const ForeignKeyDef& key : keys) {
-    if (!message.ends_with(key.name)) continue;
+    if (key.name != name) continue;
     push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_FOUND_DUPP_KEY,
                         "CREATE or ALTER TABLE `%s`.`%s` failed: duplicate name, %s", sql.database.c_str(),
                         sql.table.c_str(), TextOf(thd, key).c_str());

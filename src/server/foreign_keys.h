@@ -46,9 +46,12 @@ std::vector<catalog::ForeignKeyPtr> KeptKeys(const catalog::ForeignKeySet& keys,
 int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const catalog::TableDef& def,
                           std::vector<catalog::ForeignKeyDef>* keys, std::string* original);
 
-// Warns why a key's name cannot be had.
+// Warns that one of these keys' names cannot be had.
 void WarnOfTakenName(THD* thd, const std::string& table, const std::vector<catalog::ForeignKeyDef>& keys,
-                     const std::string& message);
+                     const std::string& name);
+
+// Whether a table can be renamed: where foreign keys wait for the new name, it must fit them. The server's error if not.
+int CheckRename(const std::string& from, const std::string& to, const std::string& original);
 
 // Whether foreign keys allow an index or column to go that ALTER TABLE drops; raises the error if not.
 bool KeysOfAlteredStay(const catalog::TableDef& def, const TABLE& altered, const Alter_inplace_info& changes);

@@ -61,7 +61,7 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     }
     std::shared_ptr<catalog::Table> created;
     status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created, keys, original);
-    if (status.Is(Status::Code::kAlreadyExists) && status.message().starts_with("foreign key")) {
+    if (status.Is(Status::Code::kDuplicateKey)) {
       WarnOfTakenName(ha_thd(), def.name, keys, std::string(status.message()));
       return HA_ERR_FOUND_DUPP_KEY;
     }
@@ -79,8 +79,11 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
 }
 
 int Handler::rename_table(const char* from, const char* to) {
-  const Status status =
-      GlobalEngine()->catalog().Rename(TableNameOfPath(from), TableNameOfPath(to), AlteredTable(current_thd));
+  const std::string before = TableNameOfPath(from), after = TableNameOfPath(to), original = AlteredTable(current_thd);
+  if (const int error = CheckRename(before, after, original); error != 0) return error;
+  const catalog::ShownRename shown{.before = SqlNameOf(catalog::IsNameOfCopy(before) ? original : before).table,
+                                   .after = SqlNameOf(after).table};
+  const Status status = GlobalEngine()->catalog().Rename(before, after, original, shown);
   return status.Is(Status::Code::kNotFound) ? HA_ERR_NO_SUCH_TABLE : Fail(status);
 }
 

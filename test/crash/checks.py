@@ -21,10 +21,10 @@ class Recovered:
     lost_commits: int
 
 
-def resolve_prepared(connection: Connection, writers: list[Writer]) -> list[str]:
-    """Ends what XA RECOVER lists: even seq by commit, odd by rollback."""
+def resolve_prepared(connection: Connection, writers: list[Writer], others: set[str]) -> list[str]:
+    """Ends what XA RECOVER lists: even seq by commit, odd by rollback. It may list only what was under way last."""
     problems = []
-    known = {f"{w.model.writer}-{w.plans[-1].seq}" for w in writers if w.xa and w.plans}
+    known = others | {f"{w.model.writer}-{w.plans[-1].seq}" for w in writers if w.xa and w.plans}
     for *_, xid in connection.query("XA RECOVER"):
         if xid not in known:
             problems.append(f"XA RECOVER lists {xid}, which was not under way")

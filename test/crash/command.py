@@ -13,11 +13,14 @@ from . import faults, full_disk
 from .rounds import Crashes, Options, Summary
 from .server import ENGINES, Server, StartFailed
 
+UNCHECKED = "SET STATEMENT foreign_key_checks = 0 FOR"
 PROOFS = {
     "a row deleted behind the model": "DELETE FROM item ORDER BY id LIMIT 1",
     "a row changed behind the model": "UPDATE loose SET note = 'tampered' LIMIT 1",
     "a commit taken out of the ledger": "DELETE FROM ledger ORDER BY seq DESC LIMIT 1",
     "a counter counted twice": "UPDATE counter SET hits = hits + 1 LIMIT 1",
+    "children whose parent went": f"{UNCHECKED} DELETE FROM crash_family.parent WHERE id = 0",
+    "a child that went alone": f"{UNCHECKED} DELETE FROM crash_family.child WHERE slot = 1 LIMIT 1",
 }
 
 

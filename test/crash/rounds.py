@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import checks
+from . import checks, family
 from .binlog import Replay
 from .client import Connection, SqlError
 from .ddl_writer import DdlWriter, IndexWriter, State, check
+from .family import FamilyWriter
 from .schema import DATABASE, DDL_DATABASE, REPLAY_DATABASE, create_statements
 from .server import Server
 from .writers import Acknowledged, Writer, new_models
@@ -29,6 +30,7 @@ class Options:
     writers: int = 6
     xa_writers: int = 1
     ddl: bool = True
+    family_writers: int = 3  # the last of them by XA
     promise: int | None = None  # check as if this were the flush setting
     tamper: str = ""  # a statement run before the checks, to prove that they find it
 
@@ -77,6 +79,7 @@ class Crashes:
             statements = create_statements(self._server.engine.name, DATABASE)
             statements += create_statements("InnoDB", REPLAY_DATABASE)
             statements.append(f"CREATE DATABASE {DDL_DATABASE}")
+            statements += family.create_statements(self._server.engine.name)
             for sql in statements:
                 connection.query(sql)
             self._replay.begin(connection)
@@ -91,7 +94,12 @@ class Crashes:
         writers = [Writer(self._server, model, acknowledged) for model in self._models]
         ddl = DdlWriter(self._server, f"{self._options.seed}-{number}", self._ddl_state, acknowledged)
         index = IndexWriter(self._server, f"{self._options.seed}-{number}", acknowledged)
-        threads = [*writers, ddl, index] if self._options.ddl else [*writers]
+        last_family = self._options.family_writers
+        families = [
+            FamilyWriter(self._server, n, f"{self._options.seed}-{number}", acknowledged, xa=n == last_family)
+            for n in range(1, last_family + 1)
+        ]
+        threads = [*writers, ddl, index, *families] if self._options.ddl else [*writers, *families]
         for thread in threads:
             thread.start()
         wanted = self._rng.randint(COMMITS_MIN, COMMITS_MAX)
@@ -104,7 +112,7 @@ class Crashes:
         self._summary.problems += [thread.failure for thread in threads if thread.failure]
         seconds = self._start()
         try:
-            lost, ahead = self._check(writers, ddl)
+            lost, ahead = self._check(writers, ddl, {each.xid for each in families})
         except SqlError as error:
             self._summary.problems.append(f"the checks ended in {error}\n{self._server.log_tail()}")
             lost, ahead = 0, 0
@@ -120,14 +128,15 @@ class Crashes:
         for problem in summary.problems:
             self._say(f"  PROBLEM: {problem}")
 
-    def _check(self, writers: list[Writer], ddl: DdlWriter) -> tuple[int, int]:
+    def _check(self, writers: list[Writer], ddl: DdlWriter, family_xids: set[str]) -> tuple[int, int]:
         problems = self._summary.problems
         with self._server.connect(DATABASE) as connection:
             connection.query("SET sql_log_bin = 0")
             connection.query("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
             if self._options.tamper:
                 connection.query(self._options.tamper)
-            problems += checks.resolve_prepared(connection, writers)
+            problems += checks.resolve_prepared(connection, writers, family_xids)
+            problems += family.check(connection)
             lost, self._models = 0, []
             for writer in writers:
                 recovered, found = checks.writer_rows(connection, writer, self._options.may_lose)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 DATABASE = "crash"
 REPLAY_DATABASE = "crash_replay"
 DDL_DATABASE = "crash_ddl"
+FAMILY_DATABASE = "crash_family"
 COUNTERS = 8
 
 ITEM = """

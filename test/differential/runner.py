@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crash.client import Connection, SqlError
@@ -67,13 +66,3 @@ def _answer(connection: Connection, sql: str, in_order: bool) -> Answer:
     if sql.startswith(("ALTER", "CREATE", "TRUNCATE")):
         return "done", None  # how many rows were copied is the engine's way of doing it
     return "changed", connection.affected_rows
-
-
-def run(server: Server, seeds: range, statements: int, say: Callable[[str], None]) -> list[Difference]:
-    found = []
-    for seed in seeds:
-        difference = run_history(server, seed, statements)
-        if difference:
-            found.append(difference)
-            say(str(difference))
-    return found

@@ -27,7 +27,7 @@ def record(prefix: Path, work: Path, on_result: Callable[[Result], None], names:
     options = run.Options(vardir=work / "var-record-own", parallel=1, mtr=("--record",))
     results = run.run(tree, [f"{OWN_SUITE}.{name}" for name in tests], options, work / "record-own.log", on_result)
     for name in run.names(results, "pass"):
-        test = name.removeprefix(f"{OWN_SUITE}.")
+        test = name.removeprefix(f"{OWN_SUITE}.").split(" ")[0]  # the rest is a combination of options
         shutil.copy(tree.tests / "suite" / OWN_SUITE / "r" / f"{test}.result", suite / "r")
     return run.names(results, "fail")
 

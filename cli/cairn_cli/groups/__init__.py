@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-GROUPS = ("lint", "unit", "plugin", "sql", "engine-suites", "crash", "bench", "instructions")
+GROUPS = ("lint", "unit", "plugin", "sql", "engine-suites", "crash", "differential", "bench", "instructions")
 QUICK_GROUPS = ("lint", "unit", "plugin", "sql")
 UNBUILT_GROUPS = ("lint",)  # need nothing built
 
