@@ -17,6 +17,11 @@ bool SameTextOrder(const ColumnLayout& a, const ColumnLayout& b) {
   return a.type == b.type || a.collation->shape().pad_rule != PadRule::kNoPad;
 }
 
+bool IsPadded(const ColumnLayout& column) {
+  if (!IsText(column) || column.collation == nullptr) return false;
+  return column.type == ColumnType::kChar || column.collation->shape().pad_rule != PadRule::kNoPad;
+}
+
 }  // namespace
 
 bool AreComparable(const ColumnLayout& a, const ColumnLayout& b) {
@@ -33,7 +38,7 @@ bool CopyValue(const ColumnLayout& from, const uint8_t* from_record, const Colum
   SetNullBit(to, false, to_record);
   ByteView value = StoredValueIn(from, from_record);
   // Spaces at the end, which a CHAR has not, do not count where texts are padded.
-  if (IsText(to) && value.size() > to.data_bytes_max && to.collation != nullptr) value = to.collation->TrimSpaces(value);
+  if (value.size() > to.data_bytes_max && IsPadded(to)) value = to.collation->TrimSpaces(value);
   return StoreValue(to, value, to_record);
 }
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Values that go from one table's records to another's, and keys made of them: what foreign keys stand on.
+#include "codec/value_copy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "codec/testing.h"
+
+namespace cairn::codec {
+namespace {
+
+using testing::LayoutBuilder;
+using testing::Randomly;
+using testing::SmallCollation;
+using testing::TestRecord;
+
+constexpr uint64_t kTables = 400;
+constexpr size_t kColumns = 6;
+constexpr size_t kRows = 20;
+constexpr uint32_t kWideBytes = 300;
+
+bool IsText(const ColumnLayout& column) { return column.type == ColumnType::kChar || column.type == ColumnType::kVarchar; }
+
+// Comparable columns, in reverse order: texts as long as `text_bytes` says, at times of the other type.
+RecordLayout OtherOf(const RecordLayout& layout, Randomly* random, const std::vector<uint32_t>& text_bytes) {
+  LayoutBuilder builder(layout.columns.size());
+  for (size_t i = layout.columns.size(); i-- > 0;) {
+    const ColumnLayout& from = layout.columns[i];
+    ColumnType type = from.type;
+    uint32_t bytes = from.pack_length;
+    if (IsText(from)) {
+      bytes = text_bytes[random->Below(text_bytes.size())];
+      const bool may_change = from.collation != nullptr && from.collation->shape().pad_rule != PadRule::kNoPad;
+      if (may_change && random->OneIn(2)) type = type == ColumnType::kChar ? ColumnType::kVarchar : ColumnType::kChar;
+    } else if (type == ColumnType::kBlob) {
+      bytes = kWideBytes;
+    }
+    builder.Add(type, bytes, !from.nullable, from.collation);  // keys tell whether a part may be NULL
+    if (from.is_unsigned) builder.Unsigned();
+  }
+  return builder.layout();
+}
+
+// An index of `layout`, whose columns are the reverse of `columns`, over the columns that these correspond to.
+IndexCodec IndexOf(const RecordLayout& layout, const std::vector<uint16_t>& columns, const std::vector<bool>& descending) {
+  std::vector<KeyPart> parts;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const auto column = static_cast<uint16_t>(layout.columns.size() - 1 - columns[i]);
+    parts.push_back({.column = column, .prefix_bytes = 0, .descending = descending[i]});
+  }
+  return IndexCodec::Secondary(layout, IndexId(7), parts, false, IndexCodec::Primary(layout, IndexId(6), {}));
+}
+
+struct KeyTest {
+  const RecordLayout& from;
+  const std::vector<uint16_t>& columns;
+  const std::vector<bool>& descending;
+
+  // The key of the row in the other table's index, and of the row's copy there; whether there is a copy.
+  bool Encode(const TestRecord& row, const RecordLayout& to, ByteBuffer* of_row, ByteBuffer* of_copy) const {
+    const IndexCodec index = IndexOf(to, columns, descending);
+    index.EncodeTupleFromOther(from, columns, row.data(), of_row);
+    TestRecord copy(to);
+    for (const uint16_t column : columns) {
+      const size_t target = to.columns.size() - 1 - column;
+      if (!CopyValue(from.columns[column], row.data(), to.columns[target], copy.data())) return false;
+    }
+    index.EncodeTupleFromRecord(copy.data(), static_cast<unsigned>(columns.size()), of_copy);
+    return true;
+  }
+};
+
+TEST(ValueCopy, KeysOfAnotherTablesRowAreThoseOfItsCopy) {
+  size_t copied = 0, too_long = 0;
+  for (uint64_t seed = 0; seed < kTables; ++seed) {
+    Randomly random(seed);
+    const RecordLayout from = random.Layout(kColumns);
+    const RecordLayout to = OtherOf(from, &random, {1, 5, 255, kWideBytes}), wide = OtherOf(from, &random, {kWideBytes});
+    std::vector<uint16_t> columns;
+    std::vector<bool> descending;
+    for (uint16_t column = 0; column < kColumns; ++column) {
+      const ColumnLayout& other = to.columns[kColumns - 1 - column];
+      const bool comparable = AreComparable(from.columns[column], other);
+      ASSERT_EQ(comparable, from.columns[column].type != ColumnType::kBlob) << "seed " << seed << " column " << column;
+      ASSERT_EQ(comparable, AreComparable(other, from.columns[column]));
+      if (!comparable || random.OneIn(3)) continue;
+      columns.push_back(column);
+      descending.push_back(random.OneIn(3));
+    }
+    const KeyTest test{from, columns, descending};
+    for (size_t row = 0; row < kRows; ++row) {
+      TestRecord record(from);
+      random.Fill(from, &record);
+      if (std::any_of(columns.begin(), columns.end(), [&](uint16_t column) { return record.IsNull(column); })) continue;
+      ByteBuffer key, of_copy, wide_key, of_wide_copy;
+      ASSERT_TRUE(test.Encode(record, wide, &wide_key, &of_wide_copy));
+      ASSERT_EQ(wide_key.view(), of_wide_copy.view()) << "seed " << seed << " row " << row;
+      if (test.Encode(record, to, &key, &of_copy)) {
+        ASSERT_EQ(key.view(), of_copy.view()) << "seed " << seed << " row " << row;
+        ++copied;
+      } else {
+        ++too_long;
+      }
+      // How long texts may be is nothing that keys tell, so values are looked for that the table cannot have.
+      ASSERT_EQ(key.view(), wide_key.view()) << "seed " << seed << " row " << row;
+    }
+  }
+  EXPECT_GT(copied, 0u);
+  EXPECT_GT(too_long, 0u);
+}
+
+TEST(ValueCopy, NullsNeedAColumnThatMayBeNull) {
+  const RecordLayout from = LayoutBuilder().Add(ColumnType::kInteger, 4, true).layout();
+  const RecordLayout strict = LayoutBuilder().Add(ColumnType::kInteger, 4, false).layout();
+  TestRecord row(from), same(from), copy(strict);
+  row.SetNull(0);
+  EXPECT_FALSE(CopyValue(from.columns[0], row.data(), strict.columns[0], copy.data()));
+  ASSERT_TRUE(CopyValue(from.columns[0], row.data(), from.columns[0], same.data()));
+  EXPECT_TRUE(IsNull(from.columns[0], same.data()));
+  EXPECT_TRUE(SameBytes(from.columns[0], row.data(), same.data()));
+}
+
+TEST(ValueCopy, OnlyColumnsThatMeanTheSameAreComparable) {
+  const Collation* const ci = SmallCollation::Named("ci");
+  const Collation* const nopad = SmallCollation::Named("nopad_ci");
+  const RecordLayout layout = LayoutBuilder()
+                                  .Add(ColumnType::kInteger, 4, false)
+                                  .Add(ColumnType::kInteger, 8, false)
+                                  .Add(ColumnType::kInteger, 4, true)
+                                  .Add(ColumnType::kInteger, 4, false)
+                                  .Unsigned()
+                                  .Add(ColumnType::kVarchar, 5, false, ci)
+                                  .Add(ColumnType::kChar, 5, false, ci)
+                                  .Add(ColumnType::kVarchar, 5, false, nopad)
+                                  .Add(ColumnType::kChar, 5, false, nopad)
+                                  .Add(ColumnType::kFixedBytes, 4, false)
+                                  .layout();
+  const auto comparable = [&](size_t a, size_t b) { return AreComparable(layout.columns[a], layout.columns[b]); };
+  EXPECT_FALSE(comparable(0, 1));
+  EXPECT_TRUE(comparable(0, 2));
+  EXPECT_FALSE(comparable(0, 3));
+  EXPECT_TRUE(comparable(4, 5));
+  EXPECT_FALSE(comparable(4, 6));
+  EXPECT_FALSE(comparable(6, 7));
+  EXPECT_FALSE(comparable(0, 8));
+}
+
+}  // namespace
+}  // namespace cairn::codec
