@@ -108,6 +108,8 @@ void Engine::StartBackgroundWork(LogSink* log) {
   // Has a thread of its own, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();
   reliever_->Add(kReliefTask, milliseconds(100), [this, log] {
+    const Status settled = store_->SettleLoad();
+    if (!settled.ok()) Report(log, LogLevel::kWarning, "cannot merge what a load left: " + settled.ToString());
     const Status reads = store_->RelieveReads(SteadyTimeUs());
     if (!reads.ok()) Report(log, LogLevel::kWarning, "cannot make reads cheaper: " + reads.ToString());
     const Status space = store_->RelieveSpace(SteadyTimeUs());

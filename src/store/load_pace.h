@@ -18,13 +18,18 @@ class LoadPace {
   explicit LoadPace(uint64_t memtable_bytes) : memtable_bytes_(memtable_bytes) {}
 
   // Whether a load goes on. `now_us` is of a steady clock; `flushed_bytes`: written to files of level 0
-  // since any fixed moment, compressed.
+  // since any fixed moment, compressed. Less than before counts as nothing.
   bool Look(uint64_t now_us, uint64_t flushed_bytes);
+
+  // What the load that goes on, or else the last one, has flushed.
+  uint64_t load_bytes() const { return load_bytes_; }
 
  private:
   uint64_t memtable_bytes_;
   uint64_t window_began_us_ = 0;
   uint64_t flushed_before_bytes_ = 0;
+  uint64_t load_began_bytes_ = 0;
+  uint64_t load_bytes_ = 0;
   bool loading_ = false;
 };
 

@@ -18,10 +18,12 @@ TEST(LoadPaceTest, BeginsWithManyFlushesAndEndsWithoutThem) {
   EXPECT_FALSE(pace.Look(now_us += kSecondUs, flushed += 16 * kMiB));
   EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed += 16 * kMiB));
   EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed));
+  EXPECT_EQ(pace.load_bytes(), 32 * kMiB);
   for (int second = 0; second < 30; ++second) EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed += 2 * kMiB));
   bool loading = true;
   for (int second = 0; second < 16; ++second) loading = pace.Look(now_us += kSecondUs, flushed);
   EXPECT_FALSE(loading);
+  EXPECT_EQ(pace.load_bytes(), 92 * kMiB);
 }
 
 TEST(LoadPaceTest, FlushesNowAndThenAreNoLoad) {
@@ -57,7 +59,7 @@ TEST_F(PaceCompactionsTest, TheStoreGoesOnThroughALoad) {
   ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
   Pour();
   ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
-  EXPECT_EQ(store->level0_files_max(), 12);
+  EXPECT_EQ(store->level0_files_max(), 24);
   Pour();
   ASSERT_TRUE(store->PaceCompactions(20 * kSecondUs).ok());
   ASSERT_TRUE(store->PaceCompactions(40 * kSecondUs).ok());

@@ -77,9 +77,9 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.memtable_prefix_bloom_size_ratio = 0.05;
   family.memtable_whole_key_filtering = true;
   family.level_compaction_dynamic_level_bytes = true;
-  family.level0_file_num_compaction_trigger = 4;  // three times as many in a load: store/load_pace.h
-  family.level0_slowdown_writes_trigger = 28;
-  family.level0_stop_writes_trigger = 44;
+  family.level0_file_num_compaction_trigger = 4;  // six times as many in a load: store/load_pace.h
+  family.level0_slowdown_writes_trigger = 40;
+  family.level0_stop_writes_trigger = 56;
   // The level below holds what level 0 hands down at once, four memtables compressed to half their size. With
   // 256 MiB at least, a LinkBench of 400 MB had a third of its data there.
   family.max_bytes_for_level_base = 2 * family.write_buffer_size;
@@ -152,7 +152,8 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   db.sst_file_manager = std::move(files);
   db.listeners = std::move(listeners);
   db.statistics = std::make_shared<Tickers>();
-  db.compaction_readahead_size = 2 * kMiB;
+  // Of each file, up to some dozens at once, beside the budget.
+  db.compaction_readahead_size = std::clamp(options.memory_bytes / 512, kMiB / 4, 2 * kMiB);
   db.prefix_seek_opt_in_only = true;
   db.keep_log_file_num = 5;
   db.max_log_file_size = 16 * kMiB;

@@ -110,6 +110,10 @@ class Store {
   // Lets level 0 gather more files before they are compacted while rows pour in (store/load_pace.h). To be
   // called about once a second, by one thread at a time. `now_us`: of a steady clock.
   Status PaceCompactions(uint64_t now_us);
+  // Once a load has ended, also that of a store which was closed in it: merges all levels into the last, if that
+  // writes little more than what is owed anyway (store/settle.cc). Until then, or until PaceCompactions() says
+  // that rows pour in again, RocksDB compacts nothing. Called as RelieveReads, and by the same thread.
+  Status SettleLoad();
   // With so many files level 0 is compacted.
   int level0_files_max() const;
 
@@ -156,6 +160,12 @@ class Store {
   rocks::ColumnFamilyHandle* Handle(Family family) const;
   // Of the oldest `files_max` files. *fits: whether the disk has the room, if there was anything to compact.
   Status CompactLevel0(size_t files_max, bool* fits);
+  // Of PaceCompactions: level 0 gathers more; RocksDB starts no compaction.
+  Status SetPace(bool loading, bool held);
+  // Of Open: compactions begin, or wait for SettleLoad().
+  Status BeginCompactions();
+  void StopSettling();
+  bool Level0Full() const;
 
   std::unique_ptr<Impl> impl_;
 };

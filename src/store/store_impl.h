@@ -49,10 +49,19 @@ class Store::Impl {
   std::array<rocks::ColumnFamilyHandle*, kFamilyCount> handles{};
   std::atomic<bool> recovered_taken{false};
 
-  // Of PaceCompactions: all but the first are its thread's.
-  int level0_files_usual = 0;  // 0: an expert's number, which stays
+  // Of PaceCompactions: all but the first two are its thread's.
+  uint64_t level0_files_usual = 0;  // 0: an expert's number, which stays
+  uint64_t base_bytes_usual = 0;    // of the level below
   LoadPace pace{0};
   bool loads = false;
+  bool compactions_held = false;  // RocksDB starts none of the data family
+
+  // Of SettleLoad, which ends what PaceCompactions asks for.
+  std::atomic<bool> settling_owed{false};
+  std::atomic<uint64_t> settling_bytes_max{0};  // so much is worth it in any case
+  std::atomic<uint64_t> settling_flushed_bytes{0};  // by itself: no load
+  std::atomic<bool> settling{false};            // a compaction of it runs, or is about to
+  std::atomic<uint64_t> settlings{0};
 
   WalkAccount walked;
   // Of RelieveReads and RelieveSpace: the first four are their thread's.

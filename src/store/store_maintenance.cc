@@ -66,8 +66,13 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end) {
   options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForceOptimized;
   const rocks::Slice first = ToSlice(begin);
   const rocks::Slice last = ToSlice(end);
-  return FromRocks(impl_->root->CompactRange(options, Handle(family), begin.empty() ? nullptr : &first,
-                                             end.empty() ? nullptr : &last));
+  rocks::Status status;
+  do {
+    status = impl_->root->CompactRange(options, Handle(family), begin.empty() ? nullptr : &first,
+                                       end.empty() ? nullptr : &last);
+    // What ends the settling of a load ends this as well, for the moment.
+  } while (status.IsCompactionAborted() && !impl_->relief_stopped.load());
+  return FromRocks(status);
 }
 
 Status Store::EstimateRanges(Family family, std::span<const KeyRange> ranges,
@@ -120,6 +125,7 @@ std::vector<NamedNumber> Store::Statistics() const {
   }
   rows.push_back({"read_driven_flushes", impl_->relief_flushes.load(std::memory_order_relaxed)});
   rows.push_back({"read_driven_compactions", impl_->relief_compactions.load(std::memory_order_relaxed)});
+  rows.push_back({"settled_loads", impl_->settlings.load(std::memory_order_relaxed)});
   for (const char* name : kNumberProperties) {
     uint64_t value = 0;
     if (impl_->root->GetAggregatedIntProperty(name, &value)) rows.push_back({PlainName(name), value});

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Opening and closing a store.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>
 
@@ -39,6 +43,13 @@ Status OpenError(const std::string& directory, const rocks::Status& status) {
   }
   const Status translated = FromRocks(status);
   return WithDirectory(directory, translated.code(), translated.message());
+}
+
+bool ExpertPacesCompactions(const std::string& family_options) {
+  constexpr std::string_view kOurs[] = {"level0_file_num_compaction_trigger", "max_bytes_for_level_base",
+                                        "disable_auto_compactions"};
+  return std::any_of(std::begin(kOurs), std::end(kOurs),
+                     [&](std::string_view name) { return family_options.find(name) != std::string::npos; });
 }
 
 }  // namespace
@@ -85,8 +96,10 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   }
   impl->statistics = derived.db.statistics;
   impl->pace = LoadPace(derived.data.write_buffer_size);
-  if (options.expert_family_options.find("level0_file_num_compaction_trigger") == std::string::npos) {
-    impl->level0_files_usual = derived.data.level0_file_num_compaction_trigger;
+  if (!ExpertPacesCompactions(options.expert_family_options)) {
+    impl->level0_files_usual = static_cast<uint64_t>(derived.data.level0_file_num_compaction_trigger);
+    impl->base_bytes_usual = derived.data.max_bytes_for_level_base;
+    derived.data.disable_auto_compactions = true;  // until BeginCompactions()
   }
 
   rocks::TransactionDBOptions transactions;
@@ -107,7 +120,11 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status emptied = EmptyTemporaryFolder(env, options.directory); !emptied.ok() && options.log != nullptr) {
     options.log->Log(LogLevel::kWarning, "cannot empty the folder for temporary files: " + emptied.ToString());
   }
-  store->reset(new Store(std::move(impl)));
+  std::unique_ptr<Store> opened(new Store(std::move(impl)));
+  if (Status begun = opened->BeginCompactions(); !begun.ok()) {
+    return WithDirectory(options.directory, begun.code(), begun.message());
+  }
+  *store = std::move(opened);
   return Status::Ok();
 }
 

@@ -113,6 +113,12 @@ void WriteGateKeeper::CheckFreeSpace() {
   }
 }
 
+bool WriteGateKeeper::HasRoomFor(uint64_t bytes) const {
+  const uint64_t unclaimed_bytes = unclaimed_bytes_.load(std::memory_order_relaxed);
+  const uint64_t kept_bytes = 2 * options_.reserve_bytes;
+  return unclaimed_bytes >= kept_bytes && unclaimed_bytes - kept_bytes >= bytes;
+}
+
 void WriteGateKeeper::SetCompactionsStuck(bool stuck) {
   if (compactions_stuck_.exchange(stuck) != stuck) CheckFreeSpace();
 }

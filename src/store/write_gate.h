@@ -43,6 +43,8 @@ class WriteGateKeeper final : public rocks::EventListener {
   WriteGate state() const;
   Status Reason() const;
   void CheckFreeSpace();
+  // Whether so much can be written for other ends than a user's, and all who write have room as before.
+  bool HasRoomFor(uint64_t bytes) const;
   // While compactions have no room, writes are refused: held up, they would wait for what cannot happen.
   void SetCompactionsStuck(bool stuck);
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a load leaves goes to the last level, unless that would write too much or rows pour in again.
+#include <cstring>
+#include <thread>
+
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr uint64_t kSecondUs = 1'000'000;
+
+class SettleLoadTest : public ::testing::Test, public StoreFixture {
+ protected:
+  // Numbers that do not compress, beyond half a memtable, into a file of level 0.
+  void Pour(char table) {
+    ASSERT_NO_FATAL_FAILURE(Fill(table));
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  void Fill(char table) {
+    for (unsigned i = 0; i < 6000; ++i) {
+      std::string value(1000, 0);
+      for (size_t at = 0; at < value.size(); at += sizeof state_) {
+        state_ ^= state_ << 13;
+        state_ ^= state_ >> 7;
+        state_ ^= state_ << 17;
+        std::memcpy(&value[at], &state_, sizeof state_);
+      }
+      ASSERT_TRUE(Put(std::string("idx") + table + std::to_string(i), value, Durability::kOs).ok());
+    }
+  }
+  void Pace(uint64_t seconds) { ASSERT_TRUE(store->PaceCompactions(seconds * kSecondUs).ok()); }
+  // From second 1 to 40 of the pace's clock.
+  void Load(const std::string& tables) {
+    ASSERT_NO_FATAL_FAILURE(Pace(1));
+    for (const char table : tables) {
+      ASSERT_NO_FATAL_FAILURE(Pour(table));
+      ASSERT_NO_FATAL_FAILURE(Pace(2));
+    }
+    ASSERT_NO_FATAL_FAILURE(Pace(20));
+    ASSERT_NO_FATAL_FAILURE(Pace(40));
+  }
+  // Files of each level: "0 0 0 0 0 0 3".
+  std::string Levels() {
+    std::string text;
+    for (int level = 0; level < 7; ++level) {
+      const std::string name = "rocksdb.num-files-at-level" + std::to_string(level);
+      text += (level == 0 ? "" : " ") + store->TextProperty(Family::kData, name);
+    }
+    return text;
+  }
+  std::string LevelsAbove() { return Levels().substr(0, 11); }
+
+  uint64_t state_ = 88172645463325252;
+};
+
+TEST_F(SettleLoadTest, ALoadEndsInTheLastLevel) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("abc"));
+  ASSERT_TRUE(Put("idxa1", "in memory").ok());
+  EXPECT_EQ(Levels(), "3 0 0 0 0 0 0");
+  ASSERT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(LevelsAbove(), "0 0 0 0 0 0");
+  EXPECT_NE(Levels(), "0 0 0 0 0 0 0");
+  EXPECT_EQ(Number("settled_loads"), 1u);
+  EXPECT_EQ(Get("idxa1"), "in memory");
+  EXPECT_EQ(Get("idxc5999").size(), 1000u);
+  // That was it.
+  ASSERT_TRUE(Put("idxa2", "later").ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(Level0Files(), 1);
+  EXPECT_EQ(Number("settled_loads"), 1u);
+}
+
+TEST_F(SettleLoadTest, WhatItFlushesItselfIsNoLoad) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("ab"));
+  ASSERT_NO_FATAL_FAILURE(Fill('c'));
+  EXPECT_EQ(Level0Files(), 2);
+  ASSERT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(LevelsAbove(), "0 0 0 0 0 0");
+  ASSERT_NO_FATAL_FAILURE(Pace(41));
+  EXPECT_EQ(store->level0_files_max(), 4);
+  ASSERT_NO_FATAL_FAILURE(Pour('d'));
+  ASSERT_NO_FATAL_FAILURE(Pace(42));
+  EXPECT_EQ(store->level0_files_max(), 24);
+}
+
+TEST_F(SettleLoadTest, CompactionsGoOnAfterwards) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("ab"));
+  ASSERT_TRUE(store->SettleLoad().ok());
+  ASSERT_NO_FATAL_FAILURE(Pace(41));
+  for (int file = 0; file < 4; ++file) {
+    ASSERT_TRUE(Put("idxa1", std::to_string(file)).ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  while (Level0Files() >= 4) std::this_thread::yield();  // or they become one of level 0
+  EXPECT_EQ(Get("idxa1"), "3");
+}
+
+TEST_F(SettleLoadTest, AStoreClosedInALoadIsSettledOnceItIsOpen) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Pace(1));
+  for (const char table : {'a', 'b', 'c', 'd', 'e'}) {
+    ASSERT_NO_FATAL_FAILURE(Pour(table));
+    ASSERT_NO_FATAL_FAILURE(Pace(2));
+  }
+  ASSERT_EQ(Levels(), "5 0 0 0 0 0 0");
+  Reopen();
+  EXPECT_EQ(Levels(), "5 0 0 0 0 0 0");
+  ASSERT_NO_FATAL_FAILURE(Pace(1));
+  EXPECT_EQ(Levels(), "5 0 0 0 0 0 0");
+  ASSERT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(LevelsAbove(), "0 0 0 0 0 0");
+  EXPECT_EQ(Number("settled_loads"), 1u);
+  EXPECT_EQ(Get("idxe5999").size(), 1000u);
+}
+
+TEST_F(SettleLoadTest, NotWhenRowsPourInAgain) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("ab"));
+  ASSERT_NO_FATAL_FAILURE(Pour('c'));
+  ASSERT_NO_FATAL_FAILURE(Pace(41));
+  ASSERT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(Levels(), "3 0 0 0 0 0 0");
+  EXPECT_EQ(Number("settled_loads"), 0u);
+}
+
+TEST_F(SettleLoadTest, AFewRowsDoNotHaveAllTheOthersWrittenAnew) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("abcd"));
+  ASSERT_TRUE(store->SettleLoad().ok());
+  Reopen();
+  ASSERT_NO_FATAL_FAILURE(Load("a"));
+  ASSERT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(Level0Files(), 1);
+  EXPECT_EQ(Number("settled_loads"), 0u);
+}
+
+TEST_F(SettleLoadTest, AnExpertsCompactionsAreLeftAlone) {
+  options.expert_family_options = "disable_auto_compactions=true";
+  Open();
+  for (const char table : {'a', 'b', 'c', 'd', 'e'}) ASSERT_NO_FATAL_FAILURE(Pour(table));
+  Reopen();
+  ASSERT_NO_FATAL_FAILURE(Load("a"));
+  ASSERT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(Levels(), "6 0 0 0 0 0 0");
+}
+
+// Whatever the moment at which rows pour in again, nobody waits for the other for ever, and a caller's own compaction is done.
+TEST_F(SettleLoadTest, EndedInTheMiddle) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("abcd"));
+  ASSERT_NO_FATAL_FAILURE(Pour('e'));
+  Status settled, compacted;
+  std::thread settler([&] { settled = store->SettleLoad(); });
+  std::thread caller([&] { compacted = store->CompactRange(Family::kData, "idxa", "idxb"); });
+  uint64_t second = 41;
+  for (int times = 0; times < 20; ++times) EXPECT_TRUE(store->PaceCompactions(second * kSecondUs).ok());
+  settler.join();
+  caller.join();
+  EXPECT_TRUE(settled.ok()) << settled.ToString();
+  EXPECT_TRUE(compacted.ok()) << compacted.ToString();
+  for (const char table : {'a', 'b', 'c', 'd', 'e'}) {
+    EXPECT_EQ(Get(std::string("idx") + table + "5999").size(), 1000u) << table;
+  }
+}
+
+}  // namespace
+}  // namespace cairn::store
