@@ -237,11 +237,10 @@ bool FileFinder::FindSeparator(const rocks::LookupKey& key, uint32_t* found) {
 }
 
 // The block of the first separator that is not before the key: the only one that can have the first version that is seen, or
-// else it is first in the next one. False: the index is malformed, or does not store each key whole.
-bool FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block, bool* is_behind_all) {
+// else it is first in the next one. Unknown: the index does not store each key whole.
+FileFinder::Where FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block) {
   uint32_t found;
-  if (!FindSeparator(key, &found)) return false;
-  *is_behind_all = found == separators_.point_count;
+  if (!FindSeparator(key, &found)) return Where::kMalformed;
   const auto read_handle = [&](uint32_t i, rocks::BlockHandle* handle) -> const uint8_t* {
     ByteView separator;
     const uint8_t* const at = ReadSeparator(i, &separator);
@@ -249,11 +248,15 @@ bool FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* bloc
     rocks::Slice rest(reinterpret_cast<const char*>(at), static_cast<size_t>(separators_.end - at));
     return handle->DecodeFrom(&rest).ok() ? reinterpret_cast<const uint8_t*>(rest.data()) : nullptr;
   };
+  const bool is_behind_all = found == separators_.point_count;
+  if (!is_behind_all && read_handle(found, block) == nullptr) return Where::kMalformed;
   // No entry may be between the one before and this one.
-  const uint8_t* const begin = *is_behind_all ? separators_.end : separators_.Point(found);
   rocks::BlockHandle before;
-  if (found == 0 ? begin != separators_.begin : read_handle(found - 1, &before) != begin) return false;
-  return *is_behind_all || read_handle(found, block) != nullptr;
+  const uint8_t* const begin = is_behind_all ? separators_.end : separators_.Point(found);
+  const uint8_t* const end_before = found == 0 ? separators_.begin : read_handle(found - 1, &before);
+  if (end_before == nullptr) return Where::kMalformed;
+  if (end_before != begin) return Where::kUnknown;
+  return is_behind_all ? Where::kBehindAll : Where::kInBlock;
 }
 
 bool FileFinder::OpenBlock(const rocks::BlockHandle& block) {
@@ -316,7 +319,7 @@ FileFinder::End FileFinder::Scan(ByteView key, uint64_t sequence, size_t steps_m
       case rocks::kTypeValue: return End::kFound;
       case rocks::kTypeDeletion:
       case rocks::kTypeSingleDeletion: return End::kRemoved;
-      default: return End::kMalformed;
+      default: return End::kOtherKind;
     }
   }
   return End::kOutOfSteps;
@@ -344,26 +347,33 @@ FileFinder::End FileFinder::FindInBlock(ByteView key, uint64_t sequence, ByteVie
   return Scan(key, sequence, std::numeric_limits<size_t>::max(), value);
 }
 
+// In the whole file.
+FileFinder::End FileFinder::Search(const rocks::LookupKey& key, ByteView* value) {
+  rocks::BlockHandle block;
+  switch (FindBlock(key, &block)) {
+    case Where::kInBlock: break;
+    case Where::kBehindAll: return End::kBehind;
+    case Where::kUnknown: return End::kOtherKind;
+    case Where::kMalformed: return End::kMalformed;
+  }
+  const uint64_t file_bytes = table_->get_rep()->file_size;
+  if (block.size() > file_bytes || block.offset() > file_bytes - block.size()) return End::kMalformed;
+  if (!OpenBlock(block)) return End::kOtherKind;
+  return FindInBlock(ToView(key.user_key()), rocks::GetInternalKeySeqno(key.internal_key()), value);
+}
+
 FileFinder::Answer FileFinder::Find(const rocks::LookupKey& key, ByteView* value) {
   const ByteView user_key = ToView(key.user_key());
-  const uint64_t sequence = rocks::GetInternalKeySeqno(key.internal_key());
   End end = End::kOutOfSteps;
   if (credit_ > 0 && next_ != nullptr && LastKey() < user_key) {
-    end = Scan(user_key, sequence, /*steps_max=*/1, value);
+    end = Scan(user_key, rocks::GetInternalKeySeqno(key.internal_key()), /*steps_max=*/1, value);
     if (end == End::kFound) credit_ = kCreditMax;
     if (end == End::kOutOfEntries || end == End::kOutOfSteps) {
       --credit_;
       end = End::kOutOfSteps;
     }
   }
-  if (end == End::kOutOfSteps) {
-    rocks::BlockHandle block;
-    bool is_behind_all;
-    if (!FindBlock(key, &block, &is_behind_all)) return Answer::kAskTable;
-    if (is_behind_all) return Answer::kAbsent;
-    if (!OpenBlock(block)) return Answer::kAskTable;
-    end = FindInBlock(user_key, sequence, value);
-  }
+  if (end == End::kOutOfSteps) end = Search(key, value);
   switch (end) {
     case End::kFound: return Answer::kFound;
     case End::kRemoved: return Answer::kRemoved;
@@ -371,7 +381,7 @@ FileFinder::Answer FileFinder::Find(const rocks::LookupKey& key, ByteView* value
     default: break;
   }
   next_ = nullptr;
-  return Answer::kAskTable;
+  return end == End::kMalformed ? Answer::kDamaged : Answer::kAskTable;
 }
 
 void FileFinder::PinTo(ByteView value, rocks::PinnableSlice* slice) {

@@ -25,8 +25,9 @@ namespace cairn::store {
 // doubling steps: right for keys spread evenly, and given up where it is not.
 //
 // Only files as RocksDB makes them by our settings are read so: one binary searched index with each key stored whole,
-// blocks without separate values or checksums for each entry. For any other, and for anything that does not look
-// as it should, the answer is kAskTable: RocksDB's own way tells what it is.
+// blocks without separate values or checksums for each entry. For any other, for entries of other kinds, and for blocks that
+// cannot be read, the answer is kAskTable: RocksDB's own way tells what it is. It does not check where restart points and
+// lengths lead, so where these lead out of the block it is not asked.
 //
 // Lifetime: the table and `read` must outlive it or its Close().
 // Thread rule: one thread at a time.
@@ -37,6 +38,7 @@ class FileFinder final {
     kRemoved,   // the newest version that is seen removes the key
     kAbsent,    // the file has no version that is seen
     kAskTable,
+    kDamaged,   // a block is not what any writer makes
   };
 
   FileFinder() = default;
@@ -81,7 +83,8 @@ class FileFinder final {
     double per_number = 0;
   };
   // How a search within a block ended.
-  enum class End : uint8_t { kFound, kRemoved, kBehind, kOutOfEntries, kOutOfSteps, kMalformed };
+  enum class End : uint8_t { kFound, kRemoved, kBehind, kOutOfEntries, kOutOfSteps, kOtherKind, kMalformed };
+  enum class Where : uint8_t { kInBlock, kBehindAll, kUnknown, kMalformed };
 
   static constexpr uint64_t kNoBlock = std::numeric_limits<uint64_t>::max();
   static constexpr size_t kTrailerBytes = 8;
@@ -102,7 +105,8 @@ class FileFinder final {
   bool GuessAt(ByteView key, uint32_t* at);
   bool Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const;
   bool FindSeparator(const rocks::LookupKey& key, uint32_t* found);
-  bool FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block, bool* is_behind_all);
+  Where FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block);
+  End Search(const rocks::LookupKey& key, ByteView* value);
   bool OpenBlock(const rocks::BlockHandle& block);
   End FindInBlock(ByteView key, uint64_t sequence, ByteView* value);
   End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);

@@ -131,7 +131,7 @@ PointFinder::Answer PointFinder::Find(ByteView key, const rocks::Snapshot* snaps
   bool decided = false;
   Answer answer = AskMemtables(lookup, slice, view, &decided);
   if (!decided) answer = FindInFiles(lookup, once, slice, view);
-  if (answer == Answer::kAskStore) return answer;  // which ticks
+  if (answer == Answer::kAskStore || answer == Answer::kDamaged) return answer;  // the store ticks
   ++tally_.keys;
   ++(decided ? tally_.memtable_hits : tally_.memtable_misses);
   if (answer == Answer::kFound) tally_.value_bytes += view->size();
@@ -169,6 +169,10 @@ PointFinder::Answer PointFinder::AskPlace(Place* place, const Candidate& candida
   if (!by_filter || place->MayHave(key, read_)) found = place->finder->Find(key, view);
   if (found == FileFinder::Answer::kAskTable) return AskFile(candidate, key, slice, view, decided);
   *decided = found != FileFinder::Answer::kAbsent;
+  if (found == FileFinder::Answer::kDamaged) {
+    damaged_file_ = place->file_number;
+    return Answer::kDamaged;
+  }
   if (is_last) {
     ++(*decided ? found_count_ : missed_count_);
     if (found_count_ + missed_count_ == kRememberedCountMax) {

@@ -34,6 +34,7 @@ class PointFinder final {
     kFound,
     kAbsent,
     kAskStore,  // nothing that is meant to happen here: DBImpl::Get tells what it is
+    kDamaged,   // a block of damaged_file(), which DBImpl::Get might read beyond its end
   };
 
   // `asks_filters`: also the last file's, always.
@@ -51,6 +52,8 @@ class PointFinder final {
   Answer GetOnce(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key, const rocks::Snapshot* snapshot,
                  rocks::PinnableSlice* slice, ByteView* view);
   void Close();
+
+  uint64_t damaged_file() const { return damaged_file_; }  // its number
 
  private:
   // An open file.
@@ -101,6 +104,7 @@ class PointFinder final {
   std::array<Place, kPlaceCount> places_;
   std::unique_ptr<FileFinder> spare_;  // closed; most statements need one
   Tally tally_;
+  uint64_t damaged_file_ = 0;
   // Of late, in the last file that could have had the key; kept from statement to statement.
   uint32_t found_count_ = 0;
   uint32_t missed_count_ = 0;

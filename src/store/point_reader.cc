@@ -2,6 +2,8 @@
 // Reads are the finder's: the first holds nothing.
 #include "store/point_reader.h"
 
+#include "file/filename.h"
+
 #include "store/point_finder.h"
 #include "store/rocks_status.h"
 #include "store/store.h"
@@ -24,6 +26,8 @@ Status PointReader::Get(const Store& store, ByteView key, const Snapshot* snapsh
     case PointFinder::Answer::kFound: return Status::Ok();
     case PointFinder::Answer::kAbsent: return Status::NotFound();
     case PointFinder::Answer::kAskStore: break;
+    case PointFinder::Answer::kDamaged:
+      return Status::Corruption(rocks::MakeTableFileName(finder_->damaged_file()) + ": a block is malformed");
   }
   return store.Get(Family::kData, key, snapshot, value);
 }
