@@ -74,5 +74,15 @@ TEST_F(PaceCompactionsTest, AnExpertsNumberStays) {
   EXPECT_EQ(store->level0_files_max(), 6);
 }
 
+// Writers would be stopped before level 0 is compacted.
+TEST_F(PaceCompactionsTest, AnExpertsBoundsOfLevel0AreNotPassed) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=20;level0_stop_writes_trigger=20";
+  Open();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour();
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 4);
+}
+
 }  // namespace
 }  // namespace cairn::store

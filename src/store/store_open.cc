@@ -47,7 +47,8 @@ Status OpenError(const std::string& directory, const rocks::Status& status) {
 
 bool ExpertPacesCompactions(const std::string& family_options) {
   constexpr std::string_view kOurs[] = {"level0_file_num_compaction_trigger", "max_bytes_for_level_base",
-                                        "disable_auto_compactions"};
+                                        "disable_auto_compactions", "level0_slowdown_writes_trigger",
+                                        "level0_stop_writes_trigger"};
   return std::any_of(std::begin(kOurs), std::end(kOurs),
                      [&](std::string_view name) { return family_options.find(name) != std::string::npos; });
 }
