@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -127,7 +128,9 @@ Status Engine::ReclaimDropped() {
     if (worker_->stopping()) return Status::Ok();
     if (transactions_->PreparedHaveWritten(index)) continue;  // it may write after the id was forgotten
     const IndexBounds bounds(index);
-    CAIRN_RETURN_IF_ERROR(store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper()));
+    Status removed = store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper());
+    if (removed.Is(Status::Code::kBusy)) return Status::Ok();  // tried again before long
+    CAIRN_RETURN_IF_ERROR(std::move(removed));
     CAIRN_RETURN_IF_ERROR(catalog_->ForgetDropped(index));
   }
   return Status::Ok();

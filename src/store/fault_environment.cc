@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 
@@ -66,6 +67,27 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
     return rocks::IOStatus::IOError("simulated failure of " + path);
   }
 
+  void WaitWhileHeld(const std::string& path) {
+    std::unique_lock lock(mutex_);
+    while (!hold_part_.empty() && path.find(hold_part_) != std::string::npos) {
+      is_holding_ = true;
+      hold_changed_.notify_all();
+      hold_changed_.wait(lock);
+    }
+  }
+
+  void HoldWrites(const std::string& part) {
+    std::lock_guard lock(mutex_);
+    hold_part_ = part;
+    is_holding_ = false;
+    hold_changed_.notify_all();
+  }
+
+  void AwaitHeldWrite() {
+    std::unique_lock lock(mutex_);
+    hold_changed_.wait(lock, [this] { return is_holding_; });
+  }
+
   void Synced(const std::string& path, uint64_t bytes) {
     std::lock_guard lock(mutex_);
     synced_[path] = bytes;
@@ -95,6 +117,9 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
  private:
   std::mutex mutex_;
   std::map<std::string, uint64_t> synced_;  // guarded by mutex_, as are all below
+  std::string hold_part_;
+  bool is_holding_ = false;
+  std::condition_variable hold_changed_;
   std::string fail_part_;
   uint64_t writes_until_failure_ = 0;
   uint64_t failed_count_ = 0;
@@ -107,6 +132,7 @@ class FaultEnvironment::File final : public rocks::FSWritableFileOwnerWrapper {
 
   rocks::IOStatus Append(const rocks::Slice& data, const rocks::IOOptions& options,
                          rocks::IODebugContext* dbg) override {
+    faults_->WaitWhileHeld(path_);
     if (faults_->frozen_) return rocks::IOStatus::OK();
     if (auto status = faults_->Judge(path_); !status.ok()) return status;
     return target()->Append(data, options, dbg);
@@ -179,6 +205,9 @@ void FaultEnvironment::LoseUnsynced() {
 
 void FaultEnvironment::FailWrites(const std::string& part, uint64_t count) { faults_->FailWrites(part, count); }
 void FaultEnvironment::Heal() { faults_->FailWrites(std::string(), 0); }
+void FaultEnvironment::HoldWrites(const std::string& part) { faults_->HoldWrites(part); }
+void FaultEnvironment::AwaitHeldWrite() { faults_->AwaitHeldWrite(); }
+void FaultEnvironment::ReleaseWrites() { faults_->HoldWrites(std::string()); }
 uint64_t FaultEnvironment::failed_write_count() const { return faults_->failed_count(); }
 void FaultEnvironment::SetFreeBytes(uint64_t bytes) { faults_->free_bytes_ = bytes; }
 

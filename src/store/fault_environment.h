@@ -36,6 +36,10 @@ class FaultEnvironment final : public Environment {
   // until Heal(). 1 is the next one.
   void FailWrites(const std::string& part, uint64_t count);
   void Heal();
+  // The next writer that appends to a file whose path contains `part` waits, until ReleaseWrites().
+  void HoldWrites(const std::string& part);
+  void AwaitHeldWrite();
+  void ReleaseWrites();
   // How many writes have failed.
   uint64_t failed_write_count() const;
 

@@ -38,8 +38,9 @@ Status Store::PaceCompactions(uint64_t now_us) {
   const uint64_t flushed_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
   const uint64_t own_bytes = std::min(flushed_bytes, impl_->settling_flushed_bytes.load());
   const bool loading = open ? impl_->pace.Look(now_us, flushed_bytes - own_bytes) : impl_->loads;
-  if (loading || !open || (impl_->compactions_held && Level0Full())) {
-    // Nothing may hold up compactions now. What is being settled goes the usual way.
+  const bool lacks_room = impl_->settling.load() && !impl_->gate->HasRoomFor(0);
+  if (loading || !open || lacks_room || (impl_->compactions_held && Level0Full())) {
+    // Nothing may hold up compactions now, nor take room from writers. What is being settled goes the usual way.
     impl_->settling_owed.store(false);
     StopSettling();
     return SetPace(loading, /*held=*/false);
@@ -52,12 +53,14 @@ Status Store::PaceCompactions(uint64_t now_us) {
   return SetPace(/*loading=*/false, impl_->compactions_held && impl_->settling_owed.load());
 }
 
-// So that writers are to be slowed down, which RocksDB does not while it compacts nothing.
+// So that writers would soon be slowed down, which RocksDB does not while it compacts nothing. A fifth of the places is left
+// for what is written until compactions, which begin now, have made room.
 bool Store::Level0Full() const {
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
   rocks::ColumnFamilyMetaData family;
   impl_->root->GetColumnFamilyMetaData(data, &family);
-  return static_cast<int>(family.levels[0].files.size()) >= impl_->root->GetOptions(data).level0_slowdown_writes_trigger;
+  const int slowdown_files = impl_->root->GetOptions(data).level0_slowdown_writes_trigger;
+  return static_cast<int>(family.levels[0].files.size()) >= slowdown_files - slowdown_files / 5;
 }
 
 Status Store::SetPace(bool loading, bool held) {

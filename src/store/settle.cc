@@ -70,11 +70,12 @@ Status Store::SettleLoad() {
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
   const uint64_t worthwhile_bytes = WorthwhileBytes(impl_->root, data, impl_->settling_bytes_max.load());
   Files files = ListFiles(impl_->root, data);
-  if (files.being_compacted) return Status::Ok();  // no other begins, so its end is near
-  if (files.bytes > worthwhile_bytes || !impl_->gate->HasRoomFor(files.bytes)) {
+  // A quarter is for those who write meanwhile.
+  if (files.bytes > worthwhile_bytes || !impl_->gate->HasRoomFor(files.bytes + files.bytes / 4)) {
     impl_->settling_owed.store(false);
     return Status::Ok();
   }
+  if (files.being_compacted) return Status::Ok();  // no other begins, so its end is near
   // With what is still in memory, whose log is larger than its files.
   const uint64_t flushed_before_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
   Status flushed = FlushMemtables();
@@ -110,6 +111,7 @@ Status Store::SettleLoad() {
 // One that is about to run is met at the next call.
 void Store::StopSettling() {
   if (!impl_->settling.load()) return;
+  impl_->stopped_settlings.fetch_add(1, std::memory_order_relaxed);
   impl_->root->AbortAllCompactions();
   impl_->root->ResumeAllCompactions();
 }

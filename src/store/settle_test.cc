@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What a load leaves goes to the last level, unless that would write too much or rows pour in again.
+#include <atomic>
 #include <cstring>
 #include <thread>
 
@@ -147,6 +148,79 @@ TEST_F(SettleLoadTest, AnExpertsCompactionsAreLeftAlone) {
   ASSERT_NO_FATAL_FAILURE(Load("a"));
   ASSERT_TRUE(store->SettleLoad().ok());
   EXPECT_EQ(Levels(), "6 0 0 0 0 0 0");
+}
+
+// Else no compaction of the data family would begin until one that runs has ended, for nothing.
+TEST_F(SettleLoadTest, WhatIsTooLargeWaitsForNoCompaction) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("abcd"));
+  ASSERT_TRUE(store->SettleLoad().ok());
+  Reopen();
+  ASSERT_NO_FATAL_FAILURE(Load("a"));
+  ASSERT_EQ(Number("loads_to_settle"), 1u);
+  env.HoldWrites(".sst");
+  std::thread caller([&] { EXPECT_TRUE(store->CompactRange(Family::kData, "idxa", "idxb").ok()); });
+  env.AwaitHeldWrite();
+  EXPECT_TRUE(store->SettleLoad().ok());
+  EXPECT_EQ(Number("loads_to_settle"), 0u);
+  env.ReleaseWrites();
+  caller.join();
+}
+
+TEST_F(SettleLoadTest, EndsBeforeWritersLackTheRoomItClaims) {
+  constexpr uint64_t kReserveBytes = 64 << 20;
+  options.free_space_reserve_bytes = kReserveBytes;
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("abc"));
+  const uint64_t claimed_bytes = Number("live_sst_files_size");
+  env.HoldWrites(".sst");
+  std::thread settler([&] { EXPECT_TRUE(store->SettleLoad().ok()); });
+  env.AwaitHeldWrite();
+  env.SetFreeBytes(kReserveBytes - (kReserveBytes >> 2) + claimed_bytes);
+  store->CheckFreeSpace();
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  std::atomic<bool> paced{false};
+  std::thread pacer([&] {
+    EXPECT_TRUE(store->PaceCompactions(41 * kSecondUs).ok());
+    paced.store(true);
+  });
+  while (!paced.load() && Number("stopped_settlings") == 0) std::this_thread::yield();
+  EXPECT_EQ(Number("stopped_settlings"), 1u);
+  env.ReleaseWrites();
+  settler.join();
+  pacer.join();
+}
+
+// Compactions that may begin again need some time before writers are slowed down, at 40.
+TEST_F(SettleLoadTest, EndsWhileLevel0HasPlacesLeft) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("ab"));
+  for (int file = 2; file < 32; ++file) {
+    ASSERT_TRUE(Put("idxa1", std::to_string(file)).ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  ASSERT_EQ(Number("loads_to_settle"), 1u);
+  EXPECT_EQ(Level0Files(), 32);
+  ASSERT_NO_FATAL_FAILURE(Pace(42));
+  EXPECT_EQ(Number("loads_to_settle"), 0u);
+}
+
+// A compaction of all would keep them, and the deletion of the range might not come down to them for a long time.
+TEST_F(SettleLoadTest, FilesOfADroppedTableAreRemovedAfterwards) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("abcd"));
+  env.HoldWrites(".sst");
+  std::thread settler([&] { EXPECT_TRUE(store->SettleLoad().ok()); });
+  env.AwaitHeldWrite();
+  const Status dropped = store->DropRange(Family::kData, "idxa", "idxd");
+  env.ReleaseWrites();
+  settler.join();
+  const uint64_t before_bytes = Number("live_sst_files_size");
+  EXPECT_TRUE(dropped.Is(Status::Code::kBusy)) << dropped.ToString();
+  EXPECT_TRUE(dropped.ok() || store->DropRange(Family::kData, "idxa", "idxd").ok());
+  EXPECT_LT(Number("live_sst_files_size"), before_bytes / 2);
+  EXPECT_EQ(Get("idxb7"), "-");
+  EXPECT_EQ(Get("idxd7").size(), 1000u);
 }
 
 // Whatever the moment at which rows pour in again, nobody waits for the other for ever, and a caller's own compaction is done.

@@ -62,6 +62,7 @@ class Store::Impl {
   std::atomic<uint64_t> settling_flushed_bytes{0};  // by itself: no load
   std::atomic<bool> settling{false};            // a compaction of it runs, or is about to
   std::atomic<uint64_t> settlings{0};
+  std::atomic<uint64_t> stopped_settlings{0};
 
   WalkAccount walked;
   // Of RelieveReads and RelieveSpace: the first four are their thread's.

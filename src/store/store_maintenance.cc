@@ -106,6 +106,9 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   const rocks::RangeOpt range(first, last);
   CAIRN_RETURN_IF_ERROR(FromRocks(rocks::DeleteFilesInRanges(impl_->root, Handle(family), &range, 1,
                                                              /*include_end=*/false)));
+  // Files that are merged just now are not removed, and what they become would lie in the last level, where a deletion may
+  // not come for a long time.
+  if (impl_->settling.load()) return Status(Status::Code::kBusy, "all files are being merged");
   // A range that is empty by now needs no tombstone, so that repeating is free.
   Cursor cursor;
   CAIRN_RETURN_IF_ERROR(OpenCursor(family, {.lower_bound = begin, .upper_bound = end}, &cursor));
@@ -126,6 +129,8 @@ std::vector<NamedNumber> Store::Statistics() const {
   rows.push_back({"read_driven_flushes", impl_->relief_flushes.load(std::memory_order_relaxed)});
   rows.push_back({"read_driven_compactions", impl_->relief_compactions.load(std::memory_order_relaxed)});
   rows.push_back({"settled_loads", impl_->settlings.load(std::memory_order_relaxed)});
+  rows.push_back({"stopped_settlings", impl_->stopped_settlings.load(std::memory_order_relaxed)});
+  rows.push_back({"loads_to_settle", impl_->settling_owed.load() ? 1u : 0u});
   for (const char* name : kNumberProperties) {
     uint64_t value = 0;
     if (impl_->root->GetAggregatedIntProperty(name, &value)) rows.push_back({PlainName(name), value});
