@@ -74,6 +74,12 @@ std::vector<ForeignKeyPtr> ForeignKeySet::All() const {
   return all;
 }
 
+bool IsTooLongAName(std::string_view name) {
+  constexpr auto kCharactersMax = 64;
+  const auto begins_character = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };  // in UTF-8
+  return std::count_if(name.begin(), name.end(), begins_character) > kCharactersMax;
+}
+
 ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to,
                           const std::string& original, const ShownRename& shown) {
   ForeignKeyDef renamed = key;
@@ -85,7 +91,8 @@ ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, con
   const std::string& named_after = IsNameOfCopy(from) ? original : from;
   const std::string made_up = (shown.before.empty() ? std::string(TableOf(named_after)) : shown.before) + "_ibfk_";
   if (!named_after.empty() && !IsNameOfCopy(to) && key.name.starts_with(made_up)) {
-    renamed.name = (shown.after.empty() ? std::string(TableOf(to)) : shown.after) + "_ibfk_" + key.name.substr(made_up.size());
+    std::string name = (shown.after.empty() ? std::string(TableOf(to)) : shown.after) + "_ibfk_" + key.name.substr(made_up.size());
+    if (!IsTooLongAName(name)) renamed.name = std::move(name);
   }
   return renamed;
 }

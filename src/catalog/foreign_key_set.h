@@ -53,8 +53,12 @@ struct ShownRename {
   std::string after;
 };
 
-// What becomes of a key when a table is renamed. A name of ALTER TABLE's own only stands in for the table: those who
-// refer to it go on meaning its name. `original` as of Catalog::Rename.
+// Whether the server would not read the name again: one has 64 characters at most.
+bool IsTooLongAName(std::string_view name);
+
+// What becomes of a key when a table is renamed. A made-up name that would be too long stays as it was. A name of ALTER
+// TABLE's own only stands in for the table: those who refer to it go on meaning its name. `original` as of
+// Catalog::Rename.
 ForeignKeyDef AfterRename(const ForeignKeyDef& key, const std::string& from, const std::string& to,
                           const std::string& original = {}, const ShownRename& shown = {});
 

@@ -118,6 +118,16 @@ TEST_F(ForeignKeyCatalogTest, MadeUpNamesFollowAsTheyAreShown) {
   EXPECT_EQ(Children("d/p"), "d/e@002d2:c@002d1_ibfk_2 d/e@002d2:e-2_ibfk_1 ");
 }
 
+// SHOW CREATE TABLE would tell what no server reads.
+TEST_F(ForeignKeyCatalogTest, AMadeUpNameThatWouldBeTooLongStays) {
+  std::string two_bytes_each;
+  for (int i = 0; i < 57; ++i) two_bytes_each += "\xC3\xA9";
+  Create("d/p");
+  Create("d/c", {Key("c_ibfk_1", "d/c", "d/p"), Key("c_ibfk_12", "d/c", "d/p")});
+  ASSERT_TRUE(catalog->Rename("d/c", "d/e", {}, {.before = "c", .after = two_bytes_each}).ok());
+  EXPECT_EQ(Children("d/p"), "d/e:c_ibfk_12 d/e:" + two_bytes_each + "_ibfk_1 ");
+}
+
 TEST_F(ForeignKeyCatalogTest, AMadeUpNameThatIsTakenKeepsATableWhereItIs) {
   Create("d/p");
   Create("d/c", {Key("c_ibfk_1", "d/c", "d/p")});

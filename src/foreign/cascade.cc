@@ -37,9 +37,7 @@ bool Referee::ChildKey(const Link& link, const Row& row, ByteBuffer* key) {
 // A key that is only spelled differently is still there, but children are to be spelled like it.
 bool Referee::KeyChanges(const Link& link, const Row& old_row, const Row& new_row) {
   if (ChangesChild(link.key->on_update)) {
-    return std::any_of(link.in_parent.columns.begin(), link.in_parent.columns.end(), [&](uint16_t column) {
-      return !codec::SameBytes(old_row.access->layout().columns[column], old_row.record, new_row.record);
-    });
+    return !SameValues(link.in_parent, old_row, new_row);
   }
   const codec::IndexCodec& codec = old_row.access->indexes()[link.in_parent.index];
   ByteBuffer old_key, new_key;

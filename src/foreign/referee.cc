@@ -83,6 +83,12 @@ bool Referee::HasNull(const catalog::ForeignKeyPlace& place, const Row& row) {
   });
 }
 
+bool Referee::SameValues(const catalog::ForeignKeyPlace& place, const Row& a, const Row& b) {
+  return std::all_of(place.columns.begin(), place.columns.end(), [&](uint16_t column) {
+    return codec::SameBytes(a.access->layout().columns[column], a.record, b.record);
+  });
+}
+
 // The key that a row's parent has in the parent's index. False when there can be none.
 bool Referee::ParentKey(const Link& link, const Row& row, ByteBuffer* key, bool* has_null) {
   *has_null = HasNull(link.in_child, row);
@@ -151,7 +157,8 @@ Status Referee::BeforeInsert(const dml::RowRef& row) { return FindParents(node_,
 Status Referee::BeforeUpdate(const dml::RowRef& old_row, const dml::RowRef& new_row, const codec::ColumnSet& touched) {
   const Row old_one = RowOf(old_row.record), new_one = RowOf(new_row.record);
   for (const Link* link : *as_child_) {
-    if (!Touches(link->in_child, touched)) continue;
+    // What stays is not looked for, not even when no parent can be found: the row may be older than that.
+    if (!Touches(link->in_child, touched) || SameValues(link->in_child, old_one, new_one)) continue;
     bool old_has_null, new_has_null;
     const bool had = ParentKey(*link, old_one, &other_key_, &old_has_null);
     const bool has = ParentKey(*link, new_one, &key_, &new_has_null);

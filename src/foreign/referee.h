@@ -93,6 +93,7 @@ class Referee final : public dml::RowGuard {
   bool IsOwnParent(const Link& link, const Row& row, const Row& parent);
   bool KeyChanges(const Link& link, const Row& old_row, const Row& new_row);
   static bool HasNull(const catalog::ForeignKeyPlace& place, const Row& row);
+  static bool SameValues(const catalog::ForeignKeyPlace& place, const Row& a, const Row& b);
   static bool Touches(const catalog::ForeignKeyPlace& place, const codec::ColumnSet& touched);
 
   Status FindParent(const Link& link, const Row& row);

@@ -180,6 +180,10 @@ class Definitions {
       key.parent_columns.push_back(SpelledAsIn(parent_def, column.field_name));
     }
     key.name = clause.constraint_name.str != nullptr ? clause.constraint_name.str : MadeUpName();
+    if (catalog::IsTooLongAName(key.name)) {
+      my_error(ER_TOO_LONG_IDENT, MYF(0), key.name.c_str());
+      return HA_WRONG_CREATE_OPTION;
+    }
     key.on_delete = ActionOf(clause.delete_opt);
     key.on_update = ActionOf(clause.update_opt);
     if (def_.temporary) {
