@@ -14,10 +14,12 @@ from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.sysbench_tables import (
     BYTES_PER_ROW,
     SameEverywhere,
+    SettledTables,
     Tables,
     Timed,
     load,
     pick,
+    tables_of,
     wait_until_idle,
 )
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, Target
@@ -47,7 +49,7 @@ STATEMENTS = (
 )
 
 
-class DdlWorkload:
+class DdlWorkload(SettledTables):
     """Load of one table, then each statement."""
 
     NAME = "ddl"
@@ -62,6 +64,7 @@ class DdlWorkload:
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """The size is --scale, rows of the table."""
+        parser.set_defaults(tables=1)
         parser.add_argument("--statements", default=",".join(statement.name for statement in STATEMENTS),
                             metavar="LIST", help="statements (default: all of %(default)s)")
 
@@ -73,18 +76,12 @@ class DdlWorkload:
 
     def disk_bytes_needed(self, options: argparse.Namespace, engine: Engine) -> int:
         """Of uncompressed tables."""
-        return _COPIES * _table(options).total * BYTES_PER_ROW
-
-    def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
-                progress: Callable[[str], None]) -> None:
-        """A server that was started just now may still be putting its files in order."""
-        if step.repeatable:
-            wait_until_idle(target, _table(options), progress)
+        return _COPIES * tables_of(options).total * BYTES_PER_ROW
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
         """Runs one step. That all rows are there after it all is a step of its own."""
-        table = _table(options)
+        table = tables_of(options)
         if step.name == "load":
             return load(target, table, progress)
         if step.name == "check":
@@ -109,10 +106,6 @@ class DdlWorkload:
 def chosen(names: str) -> list[Statement]:
     """The statements of a list of names."""
     return pick(names, {statement.name: statement for statement in STATEMENTS}, "statement")
-
-
-def _table(options: argparse.Namespace) -> Tables:
-    return Tables(count=1, rows=int(options.conditions.scale))
 
 
 def _run(statement: Statement, target: Target, table: Tables, outcome: Outcome) -> None:
