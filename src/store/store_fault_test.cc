@@ -357,6 +357,7 @@ TEST_F(StoreFaultTest, WritesAreRefusedWhileCompactionsHaveNoRoom) {
   const Status refused = Put("b", "1");
   EXPECT_TRUE(refused.Is(Code::kNoSpace)) << refused.ToString();
   EXPECT_NE(refused.message().find("compaction"), ByteView::npos) << refused.ToString();
+  EXPECT_TRUE(Delete("k1").ok()) << "level 0 has places";
 
   env.SetFreeBytes(uint64_t{1} << 30);
   store->CheckFreeSpace();
@@ -364,6 +365,25 @@ TEST_F(StoreFaultTest, WritesAreRefusedWhileCompactionsHaveNoRoom) {
   uint64_t now_us = 1;
   while (store->write_gate() != WriteGate::kOpen) ASSERT_TRUE(store->RelieveSpace(now_us += 1'000'000).ok());
   EXPECT_TRUE(Put("b", "1").ok());
+}
+
+// They would wait for a compaction that cannot be made.
+TEST_F(StoreFaultTest, RemovalsAreRefusedBeforeAFullLevel0HoldsThemUp) {
+  options.free_space_reserve_bytes = 1 << 20;
+  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
+  Open();
+  env.SetFreeBytes((1 << 20) + (100 << 10));
+  FillLevel0(6);
+  while (Number("compaction_cancelled") == 0) std::this_thread::yield();
+  ASSERT_TRUE(store->RelieveSpace(1).ok());
+  Status removed;
+  int removals = 0;
+  for (; removed.ok() && removals < 100'000; ++removals) {
+    removed = Delete("k" + std::to_string(removals) + std::string(1000, 'k'));
+  }
+  EXPECT_GT(removals, 1);
+  EXPECT_TRUE(removed.Is(Code::kNoSpace)) << removed.ToString();
+  EXPECT_NE(removed.message().find("compaction"), ByteView::npos) << removed.ToString();
 }
 
 TEST_F(StoreFaultTest, AFailedLogWriteIsReportedOnceAndStopsWrites) {

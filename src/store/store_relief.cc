@@ -18,6 +18,9 @@ namespace {
 constexpr uint64_t kMemtableShareMin = 64;  // of a full memtable
 constexpr uint64_t kMemtableBytesMin = uint64_t{256} << 10;
 constexpr size_t kLevel0FilesAtOnce = 8;
+// Of level 0's, for flushes that others than writers ask for.
+constexpr int kPlacesKept = 4;
+constexpr uint64_t kMemoryOfAByte = 4;
 // RocksDB tries a compaction that was cancelled again after a second.
 constexpr uint64_t kTriedAgainWithinUs = 5'000'000;
 
@@ -54,6 +57,14 @@ class Store::Impl::Layout {
 
   int base_level() const { return storage().base_level(); }
   uint64_t file_bytes_max() const { return version_->mutable_cf_options.target_file_size_base; }
+  // Of writes that level 0 takes before all of them stop. What is in memory goes there as well, and a small change takes
+  // several times its bytes there.
+  uint64_t BytesUntilStop() const {
+    const auto& options = version_->mutable_cf_options;
+    const int taken = static_cast<int>(files(0).size()) + version_->imm->NumNotFlushed() + 1;
+    const int places = options.level0_stop_writes_trigger - kPlacesKept - taken;
+    return places > 0 ? static_cast<uint64_t>(places) * (options.write_buffer_size / kMemoryOfAByte) : 0;
+  }
   std::vector<std::string> Level0Names() const {
     std::vector<std::string> names;
     for (const rocks::FileMetaData* file : files(0)) {
@@ -145,7 +156,7 @@ Status Store::CompactLevel0(size_t files_max, bool* fits) {
 Status Store::RelieveSpace(uint64_t now_us) {
   const uint64_t cancelled = impl_->statistics->getTickerCount(rocks::COMPACTION_CANCELLED);
   if (cancelled == impl_->cancelled_looked_at) {
-    if (now_us >= impl_->cancelled_us + kTriedAgainWithinUs) impl_->gate->SetCompactionsStuck(false);
+    if (now_us >= impl_->cancelled_us + kTriedAgainWithinUs) impl_->gate->SetCompactionsMove();
     return Status::Ok();
   }
   impl_->cancelled_us = now_us;
@@ -155,7 +166,11 @@ Status Store::RelieveSpace(uint64_t now_us) {
   for (size_t files_max = kLevel0FilesAtOnce; files_max > 0 && !fits && status.ok(); files_max /= 2) {
     status = CompactLevel0(files_max, &fits);
   }
-  impl_->gate->SetCompactionsStuck(!fits);
+  if (fits) {
+    impl_->gate->SetCompactionsMove();
+  } else {
+    impl_->gate->SetCompactionsStuck(Impl::Layout(impl_->root, Handle(Family::kData)).BytesUntilStop());
+  }
   // Less what was refused just now.
   impl_->cancelled_looked_at = impl_->statistics->getTickerCount(rocks::COMPACTION_CANCELLED);
   return status;

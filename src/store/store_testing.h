@@ -77,6 +77,12 @@ class StoreFixture {
     return store->Write(batch, durability);
   }
 
+  Status Delete(ByteView key) {
+    Batch batch(*store);
+    batch.Delete(Family::kData, key);
+    return store->Write(batch, Durability::kSync, Urgency::kRemovesRows);
+  }
+
   // One of the store's statistics; there must be one of that name.
   uint64_t Number(const std::string& name) {
     for (const NamedNumber& row : store->Statistics()) {

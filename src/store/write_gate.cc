@@ -42,8 +42,7 @@ Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
   }
   if (__builtin_expect(failed_.load(std::memory_order_relaxed), false)) return Reason();
   const bool low = low_space_.load(std::memory_order_relaxed);
-  const bool held_up = urgency == Urgency::kRemovesRows && compactions_stuck_.load(std::memory_order_relaxed);
-  if (__builtin_expect(low && (urgency == Urgency::kNormal || held_up), false)) return Reason();
+  if (__builtin_expect(low && urgency == Urgency::kNormal, false)) return Reason();
   if (__builtin_expect(low || bytes > BytesBetweenChecks(), false)) {
     const uint64_t needed_bytes = NeededBytes(urgency, bytes);
     const uint64_t free_bytes = free_bytes_.load(std::memory_order_relaxed);
@@ -51,8 +50,18 @@ Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
     const bool claimed = urgency == Urgency::kNormal &&
                          unclaimed_bytes_.load(std::memory_order_relaxed) < BytesLeft() + 2 * bytes;
     if (claimed) return Claimed();
+    const bool stuck = compactions_stuck_.load(std::memory_order_relaxed);
+    if (stuck && urgency == Urgency::kRemovesRows && !TakeRemovable(bytes)) return Stuck();
   }
   return Status::Ok();
+}
+
+bool WriteGateKeeper::TakeRemovable(uint64_t bytes) {
+  uint64_t left = removable_bytes_.load(std::memory_order_relaxed);
+  do {
+    if (left < bytes) return false;
+  } while (!removable_bytes_.compare_exchange_weak(left, left - bytes, std::memory_order_relaxed));
+  return true;
 }
 
 WriteGate WriteGateKeeper::state() const {
@@ -65,10 +74,7 @@ Status WriteGateKeeper::Reason() const {
   std::lock_guard lock(mutex_);
   if (failed_) return Status(error_.code(), std::string(error_.message()));
   if (!low_space_) return Status::Ok();
-  if (compactions_stuck_) {
-    return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes_) +
-                                              " of free space, too little for the next compaction");
-  }
+  if (compactions_stuck_) return Stuck();
   if (free_bytes_ >= ReopeningBytes()) return Claimed();
   return NoSpace(free_bytes_, ReopeningBytes());
 }
@@ -76,6 +82,11 @@ Status WriteGateKeeper::Reason() const {
 Status WriteGateKeeper::NoSpace(uint64_t free_bytes, uint64_t needed_bytes) const {
   return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes) +
                                             " of free space, writes need " + Megabytes(needed_bytes));
+}
+
+Status WriteGateKeeper::Stuck() const {
+  return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes_) +
+                                            " of free space, too little for the next compaction");
 }
 
 Status WriteGateKeeper::Claimed() const {
@@ -119,8 +130,13 @@ bool WriteGateKeeper::HasRoomFor(uint64_t bytes) const {
   return unclaimed_bytes >= kept_bytes && unclaimed_bytes - kept_bytes >= bytes;
 }
 
-void WriteGateKeeper::SetCompactionsStuck(bool stuck) {
-  if (compactions_stuck_.exchange(stuck) != stuck) CheckFreeSpace();
+void WriteGateKeeper::SetCompactionsStuck(uint64_t removable_bytes) {
+  removable_bytes_.store(removable_bytes, std::memory_order_relaxed);
+  if (!compactions_stuck_.exchange(true)) CheckFreeSpace();
+}
+
+void WriteGateKeeper::SetCompactionsMove() {
+  if (compactions_stuck_.exchange(false)) CheckFreeSpace();
 }
 
 void WriteGateKeeper::SetError(const rocks::Status& error) {

@@ -45,8 +45,10 @@ class WriteGateKeeper final : public rocks::EventListener {
   void CheckFreeSpace();
   // Whether so much can be written for other ends than a user's, and all who write have room as before.
   bool HasRoomFor(uint64_t bytes) const;
-  // While compactions have no room, writes are refused: held up, they would wait for what cannot happen.
-  void SetCompactionsStuck(bool stuck);
+  // While compactions have no room, writes are refused: held up by a full level 0, they would wait for what cannot
+  // happen. Removals of rows go on for so many bytes of writes, which level 0 takes before that.
+  void SetCompactionsStuck(uint64_t removable_bytes);
+  void SetCompactionsMove();
 
   void OnBackgroundError(rocks::BackgroundErrorReason reason, rocks::Status* error) override;
   void OnErrorRecoveryEnd(const rocks::BackgroundErrorRecoveryInfo& info) override;
@@ -63,6 +65,9 @@ class WriteGateKeeper final : public rocks::EventListener {
   // Of free space, for a write to be let through.
   uint64_t NeededBytes(Urgency urgency, uint64_t bytes) const;
   Status NoSpace(uint64_t free_bytes, uint64_t needed_bytes) const;
+  Status Stuck() const;
+  // Counts a removal against what level 0 still takes; false where that is less.
+  bool TakeRemovable(uint64_t bytes);
   Status Claimed() const;
 
   const Options options_;
@@ -76,6 +81,7 @@ class WriteGateKeeper final : public rocks::EventListener {
   std::atomic<uint64_t> unclaimed_bytes_{UINT64_MAX};  // free, and not to be taken by compactions that run
   std::atomic<bool> low_space_{false};
   std::atomic<bool> compactions_stuck_{false};
+  std::atomic<uint64_t> removable_bytes_{0};  // while they are
   std::atomic<bool> failed_{false};
   std::atomic<bool> wal_failed_{false};
 

@@ -183,22 +183,28 @@ class FullDisk:
         session = self._largest()
         connection.query(f"DROP TABLE {session.table}")
         # A definition is little, but it is a write: it waits for the room.
+        self._await_room(lambda: session.create(connection))
+
+    def _delete(self, connection: Connection) -> None:
+        """Removing rows is refused only while a compaction has taken the rest of the reserve. The room it makes comes later:
+        compactions need some themselves."""
+        session = min(self.sessions, key=lambda session: len(session.batches) * session.rows)
+        self._await_room(lambda: connection.query(f"DELETE FROM {session.table}"))
+        session.batches.clear()
+        self.problems += session.check(connection)
+
+    @staticmethod
+    def _await_room(write: Callable[[], object]) -> None:
+        """Tries until it is not refused for want of space; the last refusal is raised."""
         deadline = time.monotonic() + WAIT_SECONDS_MAX
         while True:
             try:
-                session.create(connection)
+                write()
                 return
             except SqlError as error:
                 if not REFUSAL.search(str(error)) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
-
-    def _delete(self, connection: Connection) -> None:
-        """Removing rows is not refused. The room it makes comes later: compactions need some themselves."""
-        session = min(self.sessions, key=lambda session: len(session.batches) * session.rows)
-        connection.query(f"DELETE FROM {session.table}")
-        session.batches.clear()
-        self.problems += session.check(connection)
 
     def _largest(self) -> Session:
         return max(self.sessions, key=lambda session: len(session.batches) * session.rows)
