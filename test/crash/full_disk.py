@@ -186,8 +186,8 @@ class FullDisk:
         self._await_room(lambda: session.create(connection))
 
     def _delete(self, connection: Connection) -> None:
-        """Removing rows is refused only while a compaction has taken the rest of the reserve. The room it makes comes later:
-        compactions need some themselves."""
+        """Removing rows is refused only while a compaction has taken the rest of the reserve. The room it makes
+        comes later: compactions need some themselves."""
         session = min(self.sessions, key=lambda session: len(session.batches) * session.rows)
         self._await_room(lambda: connection.query(f"DELETE FROM {session.table}"))
         session.batches.clear()
