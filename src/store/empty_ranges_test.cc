@@ -13,7 +13,6 @@ namespace {
 class EmptyRangesTest : public ::testing::TestWithParam<unsigned>, public StoreFixture {
  protected:
   void SetUp() override {
-    options.paranoid = false;
     Open();
   }
 

@@ -23,7 +23,6 @@ class MergedRunsTest : public ::testing::TestWithParam<unsigned>, public StoreFi
 
   void SetUp() override {
     random_.seed(GetParam());
-    options.paranoid = false;
   }
   unsigned Below(unsigned n) { return random_() % n; }
 
@@ -280,7 +279,6 @@ class MergedRunsThreadsTest : public ::testing::Test, public StoreFixture {
 
 // What is moved from key to key in one batch is always all there, whichever way it is counted.
 TEST_F(MergedRunsThreadsTest, EachWalkSeesWholeBatches) {
-  options.paranoid = false;
   options.expert_family_options =
       "target_file_size_base=3000;block_based_table_factory={block_size=300};write_buffer_size=65536;max_write_buffer_number=6;";
   Open();

@@ -29,7 +29,6 @@ class PointDamageTest : public ::testing::Test, public StoreFixture {
   };
 
   void SetUp() override {
-    options.paranoid = false;
     // The index is found by the end of a file of that version; what is not compressed can be damaged where it is meant to.
     options.expert_family_options =
         "compression_per_level=kNoCompression;bottommost_compression=kNoCompression;"

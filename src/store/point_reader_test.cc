@@ -33,7 +33,6 @@ class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreF
   };
 
   void SetUp() override {
-    options.paranoid = false;
     options.expert_family_options = kShapes[GetParam() % std::size(kShapes)];
     Open();
     random_.seed(GetParam());
@@ -181,7 +180,6 @@ TEST_F(PointReaderStoreTest, IngestedFilesAreRead) {
 // The search for a key begins where the numbers of an index let it be expected, which is right for some of these and
 // wrong for others.
 TEST_F(PointReaderStoreTest, KeysOfAnyDistributionAreFound) {
-  options.paranoid = false;
   options.expert_family_options = "block_based_table_factory={block_size=256}";
   Open();
   constexpr uint64_t kKeys = 2000;
@@ -221,7 +219,6 @@ TEST_F(PointReaderStoreTest, KeysOfAnyDistributionAreFound) {
 
 // The filter of the last file is asked only as long as keys are missing.
 TEST_F(PointReaderStoreTest, FiltersAreAskedForAbsentKeys) {
-  options.paranoid = false;
   Open();
   const auto key = [](int i) { return "idx0" + std::to_string(10'000 + i); };
   for (int i = 0; i < 4000; i += 2) ASSERT_TRUE(Put(key(i), "there", Durability::kOs).ok());

@@ -62,7 +62,6 @@ class PointShapesTest : public ::testing::TestWithParam<unsigned>, public StoreF
 
   void SetUp() override {
     random_.seed(GetParam());
-    options.paranoid = false;
     const char* const family = Below(2) == 0 ? "" : kFamilyOptions[Below(std::size(kFamilyOptions))];
     const char* const blocks[] = {"100", "200", "400", "1000"};
     const char* const intervals[] = {"1", "2", "5", "16", "100"};

@@ -143,7 +143,6 @@ TEST_F(ReadPressurePolicyTest, StaysBelowItsBoundUnderAnyLoad) {
 class ReliefTest : public ::testing::Test, public StoreFixture {
  protected:
   void SetUp() override {
-    options.paranoid = false;
     Open();
   }
   static std::string Key(int i) { return "k" + std::to_string(100000 + i); }

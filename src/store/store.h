@@ -100,9 +100,9 @@ class Store {
   // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is
   // done before it returns. Does nothing while writes are refused. `now_us`: of a steady clock.
   Status RelieveReads(uint64_t now_us);
-  // Compacts some of level 0 when compactions of all of it did not fit on the disk; without that, writers would
-  // be held up by its growth for good. Where not even a few files fit, writes are refused until compactions
-  // are not cancelled any more. Called as RelieveReads, and by the same thread.
+  // Compacts some of level 0, or of the level below, when compactions of all of level 0 did not fit on the disk; without
+  // that, writers would be held up by its growth for good. Where not even one file fits, writes are refused until
+  // compactions are not cancelled any more. Called as RelieveReads, and by the same thread.
   Status RelieveSpace(uint64_t now_us);
   // From now on both start no compaction, and end one that runs.
   void StopRelief();
@@ -160,6 +160,11 @@ class Store {
   rocks::ColumnFamilyHandle* Handle(Family family) const;
   // Of the oldest `files_max` files. *fits: whether the disk has the room, if there was anything to compact.
   Status CompactLevel0(size_t files_max, bool* fits);
+  // Of one file of the level that level 0 goes to. *done: whether there was one, and room for it.
+  Status CompactBaseLevel(bool* done);
+  // *fits: whether the disk has the room; *done: whether it was done, and not by others in the meantime.
+  Status CompactFiles(const std::vector<std::string>& names, int output_level, bool* fits, bool* done);
+  Status CompactInSteps(bool* fits);
   // Of PaceCompactions: level 0 gathers more; RocksDB starts no compaction.
   Status SetPace(bool loading, bool held);
   // Of Open: compactions begin, or wait for SettleLoad().

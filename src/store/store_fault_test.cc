@@ -346,6 +346,34 @@ TEST_F(StoreFaultTest, Level0IsCompactedStepByStepInLittleSpace) {
   EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
 }
 
+// Not one file of level 0 fits beside all that it meets in the next level: that goes down first, file by file.
+TEST_F(StoreFaultTest, TheNextLevelMakesRoomForLevel0) {
+  options.free_space_reserve_bytes = 1 << 20;
+  options.expert_family_options =
+      "max_bytes_for_level_base=3500000;max_bytes_for_level_multiplier=2;target_file_size_base=300000";
+  Open();
+  const auto put = [&](int number) {
+    return Put("k" + std::to_string(100 + number), Incompressible(number, 50 << 10), Durability::kOs);
+  };
+  for (int number = 0; number < 120; ++number) ASSERT_TRUE(put(number).ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  for (int file = 0; file < 4; ++file) {
+    for (int row = 0; row < 12; ++row) ASSERT_TRUE(put(10 * row + file).ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  while (Level0Files() > 0) std::this_thread::yield();
+  ASSERT_GT(LevelFiles(5), 4);
+  ASSERT_GT(LevelFiles(6), 4);
+
+  env.SetFreeBytes(uint64_t{9} << 18);
+  FillLevel0(4);
+  while (Number("compaction_cancelled") == 0) std::this_thread::yield();
+  while (Level0Files() >= 4) ASSERT_TRUE(store->RelieveSpace(1).ok());
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  EXPECT_EQ(Get("k219"), Incompressible(119, 50 << 10));
+}
+
 TEST_F(StoreFaultTest, WritesAreRefusedWhileCompactionsHaveNoRoom) {
   options.free_space_reserve_bytes = 1 << 20;
   Open();

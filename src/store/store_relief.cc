@@ -21,6 +21,7 @@ constexpr size_t kLevel0FilesAtOnce = 8;
 // Of level 0's, for flushes that others than writers ask for.
 constexpr int kPlacesKept = 4;
 constexpr uint64_t kMemoryOfAByte = 4;
+constexpr size_t kBaseFilesTried = 4;
 // RocksDB tries a compaction that was cancelled again after a second.
 constexpr uint64_t kTriedAgainWithinUs = 5'000'000;
 
@@ -64,6 +65,23 @@ class Store::Impl::Layout {
     const int taken = static_cast<int>(files(0).size()) + version_->imm->NumNotFlushed() + 1;
     const int places = options.level0_stop_writes_trigger - kPlacesKept - taken;
     return places > 0 ? static_cast<uint64_t>(places) * (options.write_buffer_size / kMemoryOfAByte) : 0;
+  }
+  // Of the base level: those that meet the least in the next one, which come first. None where there is no next one.
+  std::vector<std::string> CheapestBaseNames(size_t count) const {
+    if (base_level() <= 0 || base_level() + 1 >= storage().num_levels()) return {};
+    std::vector<std::pair<uint64_t, uint64_t>> found;  // bytes that its compaction reads, number
+    for (const rocks::FileMetaData* file : files(base_level())) {
+      std::vector<rocks::FileMetaData*> met;
+      storage().GetOverlappingInputs(base_level() + 1, &file->smallest, &file->largest, &met);
+      uint64_t bytes = file->fd.GetFileSize();
+      for (const rocks::FileMetaData* below : met) bytes += below->fd.GetFileSize();
+      found.emplace_back(bytes, file->fd.GetNumber());
+    }
+    count = std::min(count, found.size());
+    std::partial_sort(found.begin(), found.begin() + static_cast<ptrdiff_t>(count), found.end());
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) names.push_back(rocks::MakeTableFileName(found[i].second));
+    return names;
   }
   std::vector<std::string> Level0Names() const {
     std::vector<std::string> names;
@@ -121,28 +139,51 @@ Status Store::RelieveReads(uint64_t now_us) {
 }
 
 Status Store::CompactLevel0(size_t files_max, bool* fits) {
-  rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
-  rocks::CompactionOptions options;
-  options.canceled = &impl_->relief_stopped;
   std::vector<std::string> names;
   int base_level;
   {
-    const Impl::Layout layout(impl_->root, data);
+    const Impl::Layout layout(impl_->root, Handle(Family::kData));
     names = layout.Level0Names();
     base_level = layout.base_level();
-    options.output_file_size_limit = layout.file_bytes_max();
   }
   *fits = true;
   if (names.empty() || base_level <= 0) return Status::Ok();
   // They go from the newest to the oldest, and only the oldest can leave the others behind.
   if (names.size() > files_max) names.erase(names.begin(), names.end() - static_cast<ptrdiff_t>(files_max));
+  bool done;
+  return CompactFiles(names, base_level, fits, &done);
+}
+
+// One file of it, so that files of level 0 meet less there.
+Status Store::CompactBaseLevel(bool* done) {
+  std::vector<std::string> names;
+  int base_level;
+  {
+    const Impl::Layout layout(impl_->root, Handle(Family::kData));
+    names = layout.CheapestBaseNames(kBaseFilesTried);
+    base_level = layout.base_level();
+  }
+  *done = false;
+  for (size_t i = 0; i < names.size() && !*done; ++i) {
+    bool fits;
+    CAIRN_RETURN_IF_ERROR(CompactFiles({names[i]}, base_level + 1, &fits, done));
+  }
+  return Status::Ok();
+}
+
+Status Store::CompactFiles(const std::vector<std::string>& names, int output_level, bool* fits, bool* done) {
+  rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
+  rocks::CompactionOptions options;
+  options.canceled = &impl_->relief_stopped;
+  options.output_file_size_limit = Impl::Layout(impl_->root, data).file_bytes_max();
   impl_->relief_compacts.store(true);
   rocks::CompactionJobInfo compaction{};
-  const rocks::Status status = impl_->root->CompactFiles(options, data, names, base_level, /*output_path_id=*/-1,
+  const rocks::Status status = impl_->root->CompactFiles(options, data, names, output_level, /*output_path_id=*/-1,
                                                          /*output_file_names=*/nullptr, &compaction);
   impl_->compactions->Forget(compaction.job_id);
   impl_->relief_compacts.store(false);
   *fits = !status.IsCompactionTooLarge();
+  *done = status.ok();
   // Others may be compacting the same files, or have done so since they were listed; or it was stopped.
   if (!*fits || status.IsAborted() || status.IsInvalidArgument() || status.IsIncomplete() ||
       status.IsShutdownInProgress()) {
@@ -162,10 +203,7 @@ Status Store::RelieveSpace(uint64_t now_us) {
   impl_->cancelled_us = now_us;
   PrepareThread();
   bool fits = false;
-  Status status;
-  for (size_t files_max = kLevel0FilesAtOnce; files_max > 0 && !fits && status.ok(); files_max /= 2) {
-    status = CompactLevel0(files_max, &fits);
-  }
+  Status status = CompactInSteps(&fits);
   if (fits) {
     impl_->gate->SetCompactionsMove();
   } else {
@@ -174,6 +212,19 @@ Status Store::RelieveSpace(uint64_t now_us) {
   // Less what was refused just now.
   impl_->cancelled_looked_at = impl_->statistics->getTickerCount(rocks::COMPACTION_CANCELLED);
   return status;
+}
+
+// Level 0's oldest files, so many as there is room for; where not even one has it, what they meet is moved down first.
+Status Store::CompactInSteps(bool* fits) {
+  for (bool moved = true; moved && !*fits;) {
+    impl_->gate->CheckFreeSpace();  // by what is free now compactions are let start
+    for (size_t files_max = kLevel0FilesAtOnce; files_max > 0 && !*fits; files_max /= 2) {
+      CAIRN_RETURN_IF_ERROR(CompactLevel0(files_max, fits));
+    }
+    moved = false;
+    if (!*fits) CAIRN_RETURN_IF_ERROR(CompactBaseLevel(&moved));
+  }
+  return Status::Ok();
 }
 
 void Store::StopRelief() {

@@ -39,7 +39,6 @@ class StoreFixture {
     options.memory_bytes = uint64_t{32} << 20;
     options.environment = &env;
     options.log = &log;
-    options.paranoid = true;
   }
 
   void Open() {
@@ -91,7 +90,10 @@ class StoreFixture {
     ADD_FAILURE() << "no number " << name;
     return 0;
   }
-  int Level0Files() { return std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level0")); }
+  int LevelFiles(int level) {
+    return std::stoi(store->TextProperty(Family::kData, "rocksdb.num-files-at-level" + std::to_string(level)));
+  }
+  int Level0Files() { return LevelFiles(0); }
 
   FaultEnvironment env;
   LogLines log;

@@ -22,7 +22,6 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
   };
 
   void SetUp() override {
-    options.paranoid = false;
     options.expert_family_options = WaitingMemtables();
     Open();
     random_.seed(GetParam());
@@ -253,7 +252,6 @@ TEST_F(VisibleIteratorStoreTest, RangesOfOneFileAndOfSeveral) {
 
 // A level's files are walked one after the other, beside a memtable that has nothing there at first.
 TEST_F(VisibleIteratorStoreTest, RangesOverFilesOfALevel) {
-  options.paranoid = false;
   options.expert_family_options = "target_file_size_base=4000;block_based_table_factory={block_size=500}";
   Open();
   const auto key = [](int i) { return "k" + std::to_string(1000 + i); };
@@ -309,7 +307,6 @@ TEST_F(VisibleIteratorStoreTest, RangesOverFilesOfALevel) {
 // Settled files with newer versions above them, of each age: in two files of level 0, in the memtable that is flushed, and
 // in the active one. With long keys that differ late, and with deletions.
 TEST_F(VisibleIteratorStoreTest, RangesOfSeveralAges) {
-  options.paranoid = false;
   options.expert_family_options = "target_file_size_base=4000;block_based_table_factory={block_size=500}";
   Open();
   const auto key = [](int i) { return "a rather long beginning of all keys " + std::to_string(1000 + i); };
