@@ -120,6 +120,8 @@ void SetWal(const StoreOptions& options, rocks::DBOptions* db) {
   db->bytes_per_sync = kMiB;
   db->wal_bytes_per_sync = kMiB;
   db->manual_wal_flush = false;
+  // What is written without the log (store_open.cc) is nothing that a close would have to flush.
+  db->avoid_flush_during_shutdown = true;
   db->two_write_queues = false;
   db->enable_pipelined_write = false;
   db->unordered_write = false;

@@ -20,6 +20,8 @@ namespace {
 
 constexpr uint64_t kMemoryBytesMin = uint64_t{16} << 20;
 constexpr uint64_t kReserveBytesBase = uint64_t{128} << 20;
+// Less is not worth a flush at each start.
+constexpr uint64_t kReplayedLogBytesMin = uint64_t{1} << 20;
 // A dropped table's files are unlinked at this pace, so that a device's discard does not stall it.
 constexpr int64_t kDeleteBytesPerSecond = int64_t{256} << 20;
 
@@ -51,6 +53,47 @@ bool ExpertPacesCompactions(const std::string& family_options) {
                                         "level0_stop_writes_trigger"};
   return std::any_of(std::begin(kOurs), std::end(kOurs),
                      [&](std::string_view name) { return family_options.find(name) != std::string::npos; });
+}
+
+// Of a store that was opened just now: of what was replayed, as the new log is empty.
+uint64_t LogBytes(rocks::Env* env, const std::string& directory) {
+  std::vector<std::string> names;
+  if (!env->GetChildren(directory, &names).ok()) return 0;
+  uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    uint64_t file_bytes = 0;
+    if (name.ends_with(".log") && env->GetFileSize(directory + "/" + name, &file_bytes).ok()) bytes += file_bytes;
+  }
+  return bytes;
+}
+
+// What was replayed is in files, but with two-phase commit RocksDB finds out only at the end of a flush which logs nobody
+// needs, and of those an earlier process wrote only when it looks at the whole directory. So a deletion of nothing is
+// flushed (decision 32). It needs no log, as nothing is lost with it, so that no log can fail. Logs of prepared
+// transactions, and younger ones, stay.
+rocks::Status DeleteReplayedLogs(rocks::DB* root, rocks::ColumnFamilyHandle* dictionary) {
+  rocks::WriteOptions write;
+  write.disableWAL = true;
+  write.no_slowdown = true;
+  rocks::FlushOptions flush;
+  flush.allow_write_stall = true;  // does not wait for compactions
+  rocks::Status status = root->Delete(write, dictionary, rocks::Slice());
+  if (status.ok()) status = root->Flush(flush, dictionary);
+  if (status.ok()) status = root->DisableFileDeletions();
+  if (status.ok()) status = root->EnableFileDeletions();  // looks at the whole directory
+  return status;
+}
+
+// Of a store just opened. What cannot be deleted is told the log.
+void DeleteLeftovers(const StoreOptions& options, const WriteGateKeeper& gate, rocks::DB* root,
+                     rocks::ColumnFamilyHandle* dictionary) {
+  const auto tell = [&](const char* what, const Status& status) {
+    if (!status.ok() && options.log != nullptr) options.log->Log(LogLevel::kWarning, what + status.ToString());
+  };
+  rocks::Env* env = root->GetEnv();
+  tell("cannot empty the folder for temporary files: ", EmptyTemporaryFolder(env, options.directory));
+  if (gate.state() != WriteGate::kOpen || LogBytes(env, options.directory) < kReplayedLogBytesMin) return;
+  tell("cannot delete logs that were replayed: ", FromRocks(DeleteReplayedLogs(root, dictionary)));
 }
 
 }  // namespace
@@ -118,9 +161,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->root = db->GetRootDB();
   std::copy(handles.begin(), handles.end(), impl->handles.begin());
   impl->gate->CheckFreeSpace();
-  if (Status emptied = EmptyTemporaryFolder(env, options.directory); !emptied.ok() && options.log != nullptr) {
-    options.log->Log(LogLevel::kWarning, "cannot empty the folder for temporary files: " + emptied.ToString());
-  }
+  DeleteLeftovers(options, *impl->gate, impl->root, handles[static_cast<size_t>(Family::kDictionary)]);
   std::unique_ptr<Store> opened(new Store(std::move(impl)));
   if (Status begun = opened->BeginCompactions(); !begun.ok()) {
     return WithDirectory(options.directory, begun.code(), begun.message());
