@@ -5,6 +5,16 @@
 #include <algorithm>
 
 namespace cairn::store {
+namespace {
+
+// Of `bytes` the share by which the memtable is not full.
+uint64_t MissingOf(const ReadPressureSample& sample, uint64_t bytes) {
+  const uint64_t full_bytes = std::max<uint64_t>(sample.memtable_bytes_max, 1);
+  const uint64_t missing_bytes = full_bytes - std::min(sample.memtable_bytes, full_bytes);
+  return static_cast<uint64_t>(static_cast<double>(bytes) * (static_cast<double>(missing_bytes) / static_cast<double>(full_bytes)));
+}
+
+}  // namespace
 
 void WalkAccount::Add(const WalkedEntries& walked) {
   Shard& shard = shards_[ThreadShard()];
@@ -37,19 +47,32 @@ bool ReadPressurePolicy::Spend(uint64_t bytes) {
   return true;
 }
 
+// Whether nobody has written or walked for a while.
+bool ReadPressurePolicy::IsIdle(const ReadPressureSample& sample) {
+  const bool busy = sample.user_bytes != last_user_bytes_ || sample.walked != last_walked_;
+  last_user_bytes_ = sample.user_bytes;
+  last_walked_ = sample.walked;
+  if (busy || busy_at_us_ == 0) busy_at_us_ = sample.now_us;
+  return sample.now_us - busy_at_us_ >= kIdleUs;
+}
+
 uint64_t ReadPressurePolicy::FlushPriceNs(const ReadPressureSample& sample) {
-  const uint64_t compacted = sample.memtable_bytes / kOverwrittenShare + sample.base_bytes / sample.level0_files_max;
-  const uint64_t ns =
-      kNsPerFlushedByte * (sample.memtable_bytes / kOverwrittenShare) + kNsPerCompactedByte * compacted;
-  const uint64_t full_bytes = std::max<uint64_t>(sample.memtable_bytes_max, 1);
-  const double missing = 1 - static_cast<double>(std::min(sample.memtable_bytes, full_bytes)) / static_cast<double>(full_bytes);
-  return kNsPerRewrite + static_cast<uint64_t>(missing * static_cast<double>(ns));
+  // Of what is added, what is flushed twice costs but half.
+  const uint64_t flushed_twice = MissingOf(sample, sample.memtable_bytes / kOverwrittenShare);
+  return kNsPerRewrite + kNsPerCompactedByte * (FlushAddsBytes(sample) - flushed_twice) + kNsPerFlushedByte * flushed_twice;
+}
+
+uint64_t ReadPressurePolicy::FlushAddsBytes(const ReadPressureSample& sample) {
+  return MissingOf(sample, 2 * (sample.memtable_bytes / kOverwrittenShare) + sample.base_bytes / sample.level0_files_max);
 }
 
 uint64_t ReadPressurePolicy::CompactionPriceNs(const ReadPressureSample& sample) {
+  return kNsPerRewrite + kNsPerCompactedByte * CompactionAddsBytes(sample);
+}
+
+uint64_t ReadPressurePolicy::CompactionAddsBytes(const ReadPressureSample& sample) {
   const uint64_t missing_files = sample.level0_files_max - std::min(sample.level0_files, sample.level0_files_max);
-  const uint64_t compacted = sample.base_bytes + sample.level0_bytes / kOverwrittenShare;
-  return kNsPerRewrite + kNsPerCompactedByte * compacted / sample.level0_files_max * missing_files;
+  return (sample.base_bytes + sample.level0_bytes / kOverwrittenShare) / sample.level0_files_max * missing_files;
 }
 
 Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
@@ -62,20 +85,20 @@ Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
     oldest_level0_id_ = sample.oldest_level0_id;
     counted_from_.in_level0 = sample.walked.in_level0;
   }
-  // Where compactions run already, another file is no relief and another compaction would only meet them.
-  if (sample.level0_files >= sample.level0_files_max) return Relief::kNone;
+  const uint64_t price_share = IsIdle(sample) ? kIdleShare : 1;
+  // Where compactions run already, another file is no relief and another compaction would only meet them. While
+  // memtables wait, another would bring the writers nearer to a stop, and a compaction would do without them.
+  if (sample.level0_files >= sample.level0_files_max || sample.memtables_waiting != 0) return Relief::kNone;
 
   const uint64_t lost_in_memtable = (sample.walked.in_memtable - counted_from_.in_memtable) * kNsPerMemtableEntry;
-  // While full memtables wait, another would bring the writers nearer to a stop.
-  if (sample.memtable_bytes >= sample.memtable_bytes_min && sample.memtables_waiting == 0 &&
-      lost_in_memtable >= FlushPriceNs(sample) &&
-      Spend(sample.memtable_bytes + sample.base_bytes / sample.level0_files_max)) {
+  if (sample.memtable_bytes >= sample.memtable_bytes_min && lost_in_memtable >= FlushPriceNs(sample) / price_share &&
+      Spend(FlushAddsBytes(sample))) {
     counted_from_.in_memtable = sample.walked.in_memtable;
     return Relief::kFlush;
   }
   const uint64_t lost_in_level0 = (sample.walked.in_level0 - counted_from_.in_level0) * kNsPerLevel0Entry;
-  const uint64_t compacted = sample.level0_bytes + sample.base_bytes;
-  if (sample.level0_files != 0 && lost_in_level0 >= CompactionPriceNs(sample) && Spend(compacted)) {
+  if (sample.level0_files != 0 && lost_in_level0 >= CompactionPriceNs(sample) / price_share &&
+      Spend(CompactionAddsBytes(sample))) {
     counted_from_.in_level0 = sample.walked.in_level0;
     return Relief::kCompactLevel0;
   }

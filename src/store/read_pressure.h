@@ -21,6 +21,8 @@ struct WalkedEntries {
 
   uint64_t in_memtable = 0;
   uint64_t in_level0 = 0;
+
+  friend bool operator==(const WalkedEntries&, const WalkedEntries&) = default;
 };
 
 // The sum of what all walks report. A walk counts for itself and reports at its end.
@@ -49,7 +51,7 @@ struct ReadPressureSample {
   uint64_t memtable_bytes = 0;
   uint64_t memtable_bytes_min = 0;  // less is not worth a file
   uint64_t memtable_bytes_max = 0;  // so large, it is flushed without us
-  uint64_t memtables_waiting = 0;   // full ones that are not flushed yet
+  uint64_t memtables_waiting = 0;   // that are not flushed yet
 
   uint64_t oldest_level0_id = 0;  // another once level 0 was compacted; 0 when it is empty
   uint64_t level0_files = 0;
@@ -77,10 +79,14 @@ enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
 //   compaction   10 ms, and the share of its files that level 0 lacks  times  10 ns for each byte of the
 //                level below it and an eighth of its own
 //
-// Beside time, rewriting wears flash and takes bandwidth from writers. So all that is rewritten for reads
-// stays below  64 MiB + what users have written + 1 MiB for each second, where no more than 2 GiB of it
-// are saved up. A flush counts as what its share of a compaction rewrites: the memtable itself is
-// written to a file sooner or later anyway.
+// Nobody waits for the time that this takes while nobody writes and nothing is walked: after half a second of it, a
+// sixteenth of the price is enough.
+//
+// Beside time, rewriting wears flash and takes bandwidth from writers. So all bytes that are written for reads and would
+// not have been written without them, by the same reckoning, stay below  64 MiB + what users have written + 1 MiB for
+// each second, where no more than 2 GiB of it are saved up.
+//
+// Where a memtable is on its way to level 0 nothing is done until it is there: a compaction would come too early.
 //
 // Pure: neither clock nor store; the caller does what it says. Thread rule: one thread at a time.
 class ReadPressurePolicy {
@@ -91,6 +97,8 @@ class ReadPressurePolicy {
   static constexpr uint64_t kNsPerCompactedByte = 10;
   static constexpr uint64_t kNsPerRewrite = 10'000'000;
   static constexpr uint64_t kOverwrittenShare = 8;  // one in so many bytes
+  static constexpr uint64_t kIdleUs = 500'000;
+  static constexpr uint64_t kIdleShare = 16;  // one part in so many of the price is enough then
   static constexpr uint64_t kCreditBytesAtStart = uint64_t{64} << 20;
   static constexpr uint64_t kCreditBytesMax = uint64_t{2} << 30;
   static constexpr uint64_t kCreditBytesPerSecond = uint64_t{1} << 20;
@@ -98,15 +106,18 @@ class ReadPressurePolicy {
   // What is to be done now. Taken as done: the next answer counts from here.
   Relief Decide(const ReadPressureSample& sample);
 
-  // What it costs to do each now rather than when it is due.
+  // What it costs to do each now rather than when it is due: time, and bytes written.
   static uint64_t FlushPriceNs(const ReadPressureSample& sample);
   static uint64_t CompactionPriceNs(const ReadPressureSample& sample);
+  static uint64_t FlushAddsBytes(const ReadPressureSample& sample);
+  static uint64_t CompactionAddsBytes(const ReadPressureSample& sample);
 
-  // Bytes that may still be rewritten.
+  // Bytes that may still be added.
   uint64_t credit_bytes() const { return credit_bytes_; }
 
  private:
   void Earn(const ReadPressureSample& sample);
+  bool IsIdle(const ReadPressureSample& sample);
   bool Spend(uint64_t bytes);
 
   uint64_t credit_bytes_ = kCreditBytesAtStart;
@@ -115,6 +126,9 @@ class ReadPressurePolicy {
   uint64_t memtable_id_ = 0;
   uint64_t oldest_level0_id_ = 0;
   WalkedEntries counted_from_;
+  WalkedEntries last_walked_;
+  uint64_t last_user_bytes_ = 0;
+  uint64_t busy_at_us_ = 0;  // somebody wrote or walked, the last time
 };
 
 }  // namespace cairn::store

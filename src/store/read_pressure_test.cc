@@ -91,6 +91,63 @@ TEST_F(ReadPressurePolicyTest, WhileMemtablesWaitNoneIsAdded) {
   EXPECT_EQ(Decide(), Relief::kFlush);
 }
 
+TEST_F(ReadPressurePolicyTest, ACompactionTakesAlongWhatIsBeingFlushed) {
+  PutFileInLevel0();
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_level0 = EntriesForCompaction();
+  sample.memtables_waiting = 1;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.memtables_waiting = 0;
+  ++sample.level0_files;
+  EXPECT_EQ(Decide(), Relief::kCompactLevel0);
+}
+
+// While nobody writes or walks, what was lost before is enough for a sixteenth of the price, and nothing more is done
+// than has to be.
+TEST_F(ReadPressurePolicyTest, IdleTimeIsCheap) {
+  PutFileInLevel0();
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.now_us += 10;
+  sample.user_bytes += 1;
+  sample.walked.in_memtable = EntriesForFlush() / ReadPressurePolicy::kIdleShare + 1;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.now_us += ReadPressurePolicy::kIdleUs;
+  sample.user_bytes += 1;
+  EXPECT_EQ(Decide(), Relief::kNone) << "somebody writes";
+  sample.now_us += ReadPressurePolicy::kIdleUs;
+  ++sample.walked.in_level0;
+  EXPECT_EQ(Decide(), Relief::kNone) << "somebody reads";
+  sample.now_us += ReadPressurePolicy::kIdleUs - 1;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.now_us += 1;
+  EXPECT_EQ(Decide(), Relief::kFlush);
+  sample.now_us += 1'000'000'000;
+  EXPECT_EQ(Decide(), Relief::kNone) << "nobody has read level 0";
+  sample.walked.in_level0 += EntriesForCompaction() / ReadPressurePolicy::kIdleShare + 1;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.now_us += ReadPressurePolicy::kIdleUs;
+  EXPECT_EQ(Decide(), Relief::kCompactLevel0);
+}
+
+// What would be written all the same is not charged: reads of a table that was written to as a whole have both done.
+TEST_F(ReadPressurePolicyTest, OnlyWhatIsAddedIsCharged) {
+  sample.memtable_bytes = sample.memtable_bytes_max = 128 * kMiB;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_memtable = EntriesForFlush();
+  EXPECT_EQ(Decide(), Relief::kFlush);
+  EXPECT_EQ(policy.credit_bytes(), ReadPressurePolicy::kCreditBytesAtStart) << "it was full";
+  sample.memtable_id = 2;
+  sample.memtable_bytes = 0;
+  sample.oldest_level0_id = 7;
+  sample.level0_files = 2;
+  sample.level0_bytes = 80 * kMiB;
+  sample.base_bytes = 20 * kMiB;
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_level0 = EntriesForCompaction();
+  EXPECT_EQ(Decide(), Relief::kCompactLevel0);
+  EXPECT_EQ(policy.credit_bytes(), ReadPressurePolicy::kCreditBytesAtStart - 15 * kMiB) << "of 30 the half";
+}
+
 TEST_F(ReadPressurePolicyTest, CompactsLevel0OnceReadsHaveLostWhatItCosts) {
   PutFileInLevel0();
   EXPECT_EQ(Decide(), Relief::kNone);
@@ -112,11 +169,11 @@ TEST_F(ReadPressurePolicyTest, LeavesACompactionThatIsDueAlone) {
   EXPECT_EQ(Decide(), Relief::kNone);
 }
 
-// However much is read, no more is rewritten than the bound says.
+// However much is read, no more is added than the bound says.
 TEST_F(ReadPressurePolicyTest, StaysBelowItsBoundUnderAnyLoad) {
   PutFileInLevel0();
   sample.base_bytes = 100 * kMiB;
-  uint64_t rewritten = 0, flushes = 0;
+  uint64_t added = 0, flushes = 0;
   for (uint64_t step = 1; step <= 20'000; ++step) {
     sample.now_us += 10'000;
     sample.user_bytes += 300'000;
@@ -125,17 +182,19 @@ TEST_F(ReadPressurePolicyTest, StaysBelowItsBoundUnderAnyLoad) {
     switch (Decide()) {
       case Relief::kNone: break;
       case Relief::kFlush:
-        rewritten += sample.memtable_bytes + sample.base_bytes / 4;
+        // A quarter full: an eighth of it twice, and a place's share of the level below.
+        added += (2 * sample.memtable_bytes / 8 + sample.base_bytes / 4) / 4 * 3;
         ++sample.memtable_id;
         ++flushes;
         break;
       case Relief::kCompactLevel0:
-        rewritten += sample.level0_bytes + sample.base_bytes;
+        // One of four files.
+        added += (sample.level0_bytes / 8 + sample.base_bytes) / 4 * 3;
         ++sample.oldest_level0_id;
         break;
     }
-    ASSERT_LE(rewritten, ReadPressurePolicy::kCreditBytesAtStart + sample.user_bytes +
-                             sample.now_us / 1'000'000 * ReadPressurePolicy::kCreditBytesPerSecond);
+    ASSERT_LE(added, ReadPressurePolicy::kCreditBytesAtStart + sample.user_bytes +
+                         sample.now_us / 1'000'000 * ReadPressurePolicy::kCreditBytesPerSecond);
   }
   EXPECT_GT(flushes, 10u);
 }
@@ -190,6 +249,29 @@ TEST_F(ReliefTest, ReadsOfAHotMemtableEndInSettledData) {
     EXPECT_EQ(Number("read_driven_flushes"), flushes + 1);
     EXPECT_EQ(Number("read_driven_compactions"), compactions + 1);
   }
+}
+
+// A few reads between writes, then nothing: the store tidies up by itself, level 0 as well.
+TEST_F(ReliefTest, IdleTimeSettlesWhatWasRead) {
+  ASSERT_NO_FATAL_FAILURE(Write(0));
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ASSERT_NO_FATAL_FAILURE(Write(1));
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  uint64_t now_us = 1;
+  for (int round = 2; round < 4; ++round) {
+    ASSERT_NO_FATAL_FAILURE(Write(round));
+    for (int walk = 0; walk < 4; ++walk) ASSERT_NO_FATAL_FAILURE(Walk(true));
+    ASSERT_TRUE(store->RelieveReads(now_us).ok());
+  }
+  EXPECT_EQ(Number("read_driven_flushes"), 0u);
+  while (Number("read_driven_compactions") == 0) {
+    now_us += ReadPressurePolicy::kIdleUs;
+    ASSERT_TRUE(store->RelieveReads(now_us).ok());
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Number("read_driven_flushes"), 1u);
+  EXPECT_EQ(Level0Files(), 0);
+  ASSERT_NO_FATAL_FAILURE(Walk(true));
 }
 
 // The first memtable of a store begins with the sequence number that rows of ingested files have.

@@ -96,7 +96,7 @@ class Store {
   // Compacts a range down to the last level; empty ends mean all.
   Status CompactRange(Family family, ByteView begin, ByteView end);
 
-  // Flushes the memtable, or compacts level 0, when reads since have lost the time that takes
+  // Flushes the memtable, or compacts level 0, when reads since have lost the time that takes, or part of it before all went idle
   // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is
   // done before it returns. Does nothing while writes are refused. `now_us`: of a steady clock.
   Status RelieveReads(uint64_t now_us);

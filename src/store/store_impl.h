@@ -65,9 +65,8 @@ class Store::Impl {
   std::atomic<uint64_t> stopped_settlings{0};
 
   WalkAccount walked;
-  // Of RelieveReads and RelieveSpace: the first four are their thread's.
+  // Of RelieveReads and RelieveSpace: the first three are their thread's.
   ReadPressurePolicy read_pressure;
-  WalkedEntries relief_looked_at;
   uint64_t cancelled_looked_at = 0;  // compactions
   uint64_t cancelled_us = 0;         // when one was, last
   std::atomic<bool> relief_stopped{false};

@@ -104,11 +104,6 @@ Status Store::RelieveReads(uint64_t now_us) {
   if (impl_->gate->state() != WriteGate::kOpen) return Status::Ok();
   ReadPressureSample sample;
   sample.walked = impl_->walked.Sum();
-  if (sample.walked.in_memtable == impl_->relief_looked_at.in_memtable &&
-      sample.walked.in_level0 == impl_->relief_looked_at.in_level0) {
-    return Status::Ok();
-  }
-  impl_->relief_looked_at = sample.walked;
   sample.now_us = now_us;
   sample.user_bytes = impl_->statistics->getTickerCount(rocks::BYTES_WRITTEN);
   PrepareThread();
