@@ -43,6 +43,8 @@ bool BlockSteps::Enter(rocks::BlockBasedTableIterator* table) {
   const rocks::Slice value = block.value();
   at_ = reinterpret_cast<const uint8_t*>(value.data()) + value.size();
   end_ = reinterpret_cast<const uint8_t*>(Open::Data(block)) + Open::End(block);
+  // The first steps have nobody who fetched ahead for them, and blocks lie anywhere in memory.
+  for (ptrdiff_t ahead = 0; ahead < kFetchedAheadBytes; ahead += kLineBytes) __builtin_prefetch(at_ + ahead);
   sequence_ = Open::Sequence(block);
   has_own_trailer_ = sequence_ != rocks::kDisableGlobalSequenceNumber;
   const rocks::Slice key = Open::StoredKey(block).GetKey();

@@ -66,7 +66,14 @@ class BlockSteps final {
     if (has_own_trailer_) ReplaceTrailer();
     value_ = rocks::Slice(reinterpret_cast<const char*>(at) + own, value_bytes);
     at_ = at + own + value_bytes;
-    __builtin_prefetch(at_ + kFetchedAheadBytes);  // most of a long value is not read before the next step
+    const uint8_t* const ahead = at_ + kFetchedAheadBytes;
+    __builtin_prefetch(ahead);
+    // A long value moves on by several lines. Of a very long one most is not read before the next step.
+    if (value_bytes > static_cast<uint32_t>(kLineBytes)) {
+      __builtin_prefetch(ahead + kLineBytes);
+      __builtin_prefetch(ahead + 2 * kLineBytes);
+      __builtin_prefetch(ahead + 3 * kLineBytes);
+    }
     return true;
   }
 
@@ -77,6 +84,7 @@ class BlockSteps final {
   static constexpr size_t kTrailerBytes = 8;
   static constexpr ptrdiff_t kCopiedAtOnce = 16;
   static constexpr ptrdiff_t kFetchedAheadBytes = 512;
+  static constexpr ptrdiff_t kLineBytes = 64;
   static constexpr ptrdiff_t kHeadBytesMax = 4;  // of those that are read without looking for the end
 
   const uint8_t* ReadHead(const uint8_t* at, uint32_t* shared, uint32_t* own, uint32_t* value_bytes) const;
