@@ -66,11 +66,18 @@ class Store::Impl::Layout {
     const int places = options.level0_stop_writes_trigger - kPlacesKept - taken;
     return places > 0 ? static_cast<uint64_t>(places) * (options.write_buffer_size / kMemoryOfAByte) : 0;
   }
-  // Of the base level: those that meet the least in the next one, which come first. None where there is no next one.
+  bool Level0IsDue() const {
+    return static_cast<int>(files(0).size()) >= version_->mutable_cf_options.level0_file_num_compaction_trigger;
+  }
+  // Of what the oldest file of level 0 meets in the base level: those that meet the least in the next one, which come
+  // first. None where there is no next one.
   std::vector<std::string> CheapestBaseNames(size_t count) const {
-    if (base_level() <= 0 || base_level() + 1 >= storage().num_levels()) return {};
+    if (files(0).empty() || base_level() <= 0 || base_level() + 1 >= storage().num_levels()) return {};
+    const rocks::FileMetaData* const oldest = files(0).back();
+    std::vector<rocks::FileMetaData*> base;
+    storage().GetOverlappingInputs(base_level(), &oldest->smallest, &oldest->largest, &base);
     std::vector<std::pair<uint64_t, uint64_t>> found;  // bytes that its compaction reads, number
-    for (const rocks::FileMetaData* file : files(base_level())) {
+    for (const rocks::FileMetaData* file : base) {
       std::vector<rocks::FileMetaData*> met;
       storage().GetOverlappingInputs(base_level() + 1, &file->smallest, &file->largest, &met);
       uint64_t bytes = file->fd.GetFileSize();
@@ -126,6 +133,8 @@ Status Store::RelieveReads(uint64_t now_us) {
       return Status::Ok();
     }
     case Relief::kCompactLevel0: {
+      // RocksDB would count it as one that did not fit: see RelieveSpace.
+      if (!impl_->gate->HasRoomFor(sample.level0_bytes + sample.base_bytes)) return Status::Ok();
       bool fits;
       return CompactLevel0(SIZE_MAX, &fits);
     }
@@ -191,7 +200,11 @@ Status Store::CompactFiles(const std::vector<std::string>& names, int output_lev
 
 Status Store::RelieveSpace(uint64_t now_us) {
   const uint64_t cancelled = impl_->statistics->getTickerCount(rocks::COMPACTION_CANCELLED);
-  if (cancelled == impl_->cancelled_looked_at) {
+  rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
+  // Other compactions than level 0's hold nobody up: OPTIMIZE TABLE's, or those of a level that is too large.
+  const bool held_up = cancelled != impl_->cancelled_looked_at && Impl::Layout(impl_->root, data).Level0IsDue();
+  impl_->cancelled_looked_at = cancelled;
+  if (!held_up) {
     if (now_us >= impl_->cancelled_us + kTriedAgainWithinUs) impl_->gate->SetCompactionsMove();
     return Status::Ok();
   }
@@ -202,7 +215,7 @@ Status Store::RelieveSpace(uint64_t now_us) {
   if (fits) {
     impl_->gate->SetCompactionsMove();
   } else {
-    impl_->gate->SetCompactionsStuck(Impl::Layout(impl_->root, Handle(Family::kData)).BytesUntilStop());
+    impl_->gate->SetCompactionsStuck(Impl::Layout(impl_->root, data).BytesUntilStop());
   }
   // Less what was refused just now.
   impl_->cancelled_looked_at = impl_->statistics->getTickerCount(rocks::COMPACTION_CANCELLED);
