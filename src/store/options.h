@@ -31,7 +31,7 @@ struct StoreOptions {
   std::string expert_family_options;
 
   // Extra checksums on everything between a batch and the disk, and file checks at open. For
-  // tests and debug builds.
+  // tests; ranges and points are then read by RocksDB's code, not by ours.
   bool paranoid = false;
 
   // Both optional. Lifetime: longer than the store.

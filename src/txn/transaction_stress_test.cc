@@ -25,6 +25,7 @@ std::string Account(size_t number) { return "account" + std::to_string(100 + num
 class TransferTest : public ::testing::Test, public TxnFixture {
  protected:
   void SetUp() override {
+    options.paranoid = true;  // and nothing is damaged between a batch and the disk
     OpenAll();
     for (int i = 0; i < kAccounts; ++i) Commit(Account(static_cast<size_t>(i)), "1000");
   }
