@@ -31,7 +31,7 @@ void Report(LogSink* log, LogLevel level, const std::string& line) {
   if (log != nullptr) log->Log(level, line);
 }
 
-// The write-ahead log could not be written: what the failing commit had written may or may not be
+// The write-ahead log, or the manifest while it takes files over, could not be written: what the failing commit had written may or may not be
 // there after a restart, so nobody may be told that it was rolled back. Stopping at once lets the next
 // start and the binary log decide (docs/errors.md).
 [[noreturn]] void FailStop(LogSink* log, const Status& status) {

@@ -72,6 +72,7 @@ Status SortedLoad::Ingest() {
   options.move_files = true;
   // No reader of an older snapshot knows these keys, and sequence number 0 needs no flush.
   options.snapshot_consistency = false;
+  const WriteGateKeeper::TakingOver taking_over(*store_.impl_->gate);
   CAIRN_RETURN_IF_ERROR(FromRocks(
       store_.impl_->root->IngestExternalFile(store_.Handle(family_), paths_, options)));
   paths_.clear();

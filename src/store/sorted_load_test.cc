@@ -61,6 +61,39 @@ TEST_F(SortedLoadTest, WhatIsNotIngestedGoesAway) {
   EXPECT_EQ(Get("k"), "-");
 }
 
+// A manifest that names files which are gone could not be opened again.
+TEST_F(SortedLoadTest, AnyFailingWriteLeavesAStoreThatOpens) {
+  options.on_wal_failure = [this](const Status&) { env.Freeze(); };  // as the process ends
+  for (const bool loses_power : {false, true}) {
+    for (int count = 1;; ++count) {
+      SCOPED_TRACE("write " + std::to_string(count));
+      Reopen();
+      ASSERT_TRUE(Put("k0", "there").ok());
+      const uint64_t failed_before = env.failed_write_count();
+      Status status;
+      {
+        SortedLoad load(*store, Family::kData);
+        for (const char* key : {"k1", "k2"}) ASSERT_TRUE(load.Add(key, "loaded").ok());
+        env.FailWrites("/db", count);
+        status = load.Ingest();
+      }
+      env.Freeze();
+      env.Heal();
+      store.reset();
+      loses_power ? env.LoseUnsynced() : env.Thaw();
+      Open();
+      EXPECT_EQ(Get("k0"), "there");
+      EXPECT_EQ(Get("k1"), Get("k2"));
+      EXPECT_TRUE(!status.ok() || Get("k1") == "loaded");
+      ASSERT_FALSE(HasFailure());
+      Batch batch(*store);
+      for (const char* key : {"k1", "k2"}) batch.Delete(Family::kData, key);
+      ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+      if (env.failed_write_count() == failed_before) break;
+    }
+  }
+}
+
 // Blocks are compressed by other threads than the one that adds entries.
 class ParallelLoadTest : public SortedLoadTest {
  protected:

@@ -157,7 +157,8 @@ void WriteGateKeeper::OnBackgroundError(rocks::BackgroundErrorReason reason, roc
       "background error in " + options_.directory + ": " + error->ToString());
   const bool wal = reason == rocks::BackgroundErrorReason::kWriteCallback ||
                    reason == rocks::BackgroundErrorReason::kMemTable;
-  if (wal && stops_writes && !wal_failed_.exchange(true) && options_.on_wal_failure) {
+  const bool loses_files = reason == rocks::BackgroundErrorReason::kManifestWrite && taking_over_.load() != 0;
+  if (((wal && stops_writes) || loses_files) && !wal_failed_.exchange(true) && options_.on_wal_failure) {
     options_.on_wal_failure(FromRocks(*error));
   }
 }

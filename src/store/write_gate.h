@@ -50,6 +50,19 @@ class WriteGateKeeper final : public rocks::EventListener {
   void SetCompactionsStuck(uint64_t removable_bytes);
   void SetCompactionsMove();
 
+  // While files are taken over, a failure to write the manifest ends as a log does that cannot be written: it may name the
+  // files, and RocksDB deletes them after telling of the failure, so that the store could not be opened any more.
+  class TakingOver {
+   public:
+    explicit TakingOver(WriteGateKeeper& gate) : gate_(gate) { gate_.taking_over_.fetch_add(1); }
+    ~TakingOver() { gate_.taking_over_.fetch_sub(1); }
+    TakingOver(const TakingOver&) = delete;
+    TakingOver& operator=(const TakingOver&) = delete;
+
+   private:
+    WriteGateKeeper& gate_;
+  };
+
   void OnBackgroundError(rocks::BackgroundErrorReason reason, rocks::Status* error) override;
   void OnErrorRecoveryEnd(const rocks::BackgroundErrorRecoveryInfo& info) override;
 
@@ -84,6 +97,7 @@ class WriteGateKeeper final : public rocks::EventListener {
   std::atomic<uint64_t> removable_bytes_{0};  // while they are
   std::atomic<bool> failed_{false};
   std::atomic<bool> wal_failed_{false};
+  std::atomic<uint32_t> taking_over_{0};
 
   mutable std::mutex mutex_;
   Status error_;  // guarded by mutex_; why failed_ is set
