@@ -19,7 +19,12 @@ def spread(least: float, greatest: float, count: int) -> float:
     return _FACTORS[min(count, len(_FACTORS) + 1) - 2] * (greatest - least)
 
 
-def relative_spread(values: Sequence[float]) -> float | None:
-    """The spread over the median. None for a single value, which cannot tell, or where the median is 0."""
-    middle = statistics.median(values)
-    return spread(min(values), max(values), len(values)) / abs(middle) if len(values) > 1 and middle else None
+def relative_spread(values: Sequence[float], resolution: float = 0.0) -> float | None:
+    """The spread over the median. None for a single value, which cannot tell, or where the median is 0.
+
+    `resolution`: relative; values that differ by less than this are told as the same, so it adds to their range.
+    """
+    middle = abs(statistics.median(values))
+    if len(values) < 2 or not middle:
+        return None
+    return spread(min(values), max(values) + resolution * middle, len(values)) / middle

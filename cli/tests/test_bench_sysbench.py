@@ -12,6 +12,7 @@ from unittest import mock
 from cairn_cli import process
 from cairn_cli.bench import memtable, oltp, oltp_lines, scan, sysbench, sysbench_tables
 from cairn_cli.bench.engines import ENGINES
+from cairn_cli.bench.postwrite import postwrite
 from cairn_cli.bench.sysbench_tables import SameEverywhere, Tables
 from cairn_cli.bench.workload import Target
 from cairn_cli.errors import CairnError
@@ -221,6 +222,36 @@ class MemtableTest(unittest.TestCase):
                     (folder / file).write_text(text + "\n", encoding="ascii")
             self.assertEqual(memtable.cpu_caches(Path(name)), {"L1": "48K", "L2": "1024K"})
             self.assertEqual(memtable.cpu_caches(Path(name) / "none"), {})
+
+
+class PostwriteTest(unittest.TestCase):
+    """What each engine is told after writes."""
+
+    def _told(self, engine: str, settled: object) -> list[str]:
+        told: list[str] = []
+
+        def query(sql: str, *_: object) -> str:
+            told.append(sql)
+            return "90.5\n" if sql.startswith("SELECT") else ""
+
+        target = Target(ENGINES[engine], Path("/s"), os.getpid(), Path("/d"), Path("/x"), query)
+        with mock.patch("cairn_cli.bench.postwrite.settle", side_effect=settled):
+            if isinstance(settled, Exception):
+                self.assertRaises(CairnError, postwrite, target, Tables(2, 10), print)
+            else:
+                self.assertEqual(postwrite(target, Tables(2, 10), lambda _: None), 1.5)
+        return told
+
+    def test_lsm_engines_compact_every_table(self) -> None:
+        for engine in ("cairn", "myrocks"):
+            self.assertEqual(self._told(engine, [1.5]), ["OPTIMIZE TABLE sbtest1", "OPTIMIZE TABLE sbtest2"])
+
+    def test_innodb_gets_its_settings_back(self) -> None:
+        for settled in ([1.5], CairnError("gone")):
+            told = self._told("innodb", settled)
+            self.assertEqual([sql for sql in told if sql.startswith("SET")], [
+                "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 1", "SET GLOBAL innodb_max_dirty_pages_pct = 1",
+                "SET GLOBAL innodb_max_dirty_pages_pct = 90.5", "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 90.5"])
 
 
 if __name__ == "__main__":

@@ -30,5 +30,6 @@ class SpreadTest(unittest.TestCase):
         self.assertAlmostEqual(relative_spread([90, 110, 100, 95, 105]) or 0, 0.2)
         self.assertAlmostEqual(relative_spread([-100, -101]) or 0, 7.95 / 100.5)
         self.assertEqual(relative_spread([5, 5, 5]), 0)
+        self.assertAlmostEqual(relative_spread([5, 5, 5], 1 / 64) or 0, 2.23 / 64)
         self.assertIsNone(relative_spread([5]))
         self.assertIsNone(relative_spread([-1, 0, 1]))

@@ -10,6 +10,8 @@ from cairn_cli import process
 from cairn_cli.bench.workload import Target
 from cairn_cli.errors import CairnError
 
+# Relative width of a bucket of the clients' histogram (bench/client/histogram.h), whose bounds their percentiles are.
+PERCENTILE_RESOLUTION = 1 / 64
 LATENCY_FIGURES = ("count", "mean_ms", "p50_ms", "p95_ms", "p99_ms", "max_ms")
 
 

@@ -144,7 +144,8 @@ class Insert:
             Column("longest insert stall ms", f"{detail}stall_ms.insert", 0, "lower"),
             Column("longest delete stall ms", f"{detail}stall_ms.delete", 0, "lower"),
             Column("longest query stall ms", f"{detail}stall_ms.query", 0, "lower"),
-            *(Column(f"p99 {name} ms", f"outcome.latencies.{name}.p99_ms", 2, "lower")
+            *(Column(f"p99 {name} ms", f"outcome.latencies.{name}.p99_ms", 2, "lower",
+                     resolution=client.PERCENTILE_RESOLUTION)
               for name in ("insert", "delete", "query")),
             Column("longest MIN(id) ms", f"{detail}min_id_ms", 1, "lower"),
             *cost_columns(cpu_digits=1, switch_digits=3),

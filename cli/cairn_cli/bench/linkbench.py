@@ -116,8 +116,10 @@ class LinkBench:
             Column("RSS MB", "metrics.memory.rss_bytes", 0, "lower", 1e6),
             Column("peak RSS MB", "metrics.memory.peak_rss_bytes", 0, "lower", 1e6),
             Column("write amplification", "metrics.engine.write_amplification", 2, "lower"),
-            *(Column(f"{name} {which} ms", f"outcome.latencies.{name}.{which}_ms", 2, "lower")
-              for name in ("UPDATE_NODE", "GET_NODE", "UPDATE_LINK", "GET_LINKS_LIST") for which in ("p99", "max")),
+            *(Column(f"{name} {which} ms", f"outcome.latencies.{name}.{which}_ms", 2, "lower",
+                     resolution=resolution)
+              for name in ("UPDATE_NODE", "GET_NODE", "UPDATE_LINK", "GET_LINKS_LIST")
+              for which, resolution in (("p99", client.PERCENTILE_RESOLUTION), ("max", 0.0))),
         ]
 
 

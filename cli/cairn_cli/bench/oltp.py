@@ -9,6 +9,7 @@ from typing import Any
 from cairn_cli.bench import sysbench
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.oltp_lines import BY_NAME, LAST_BEFORE_PAUSE, Line
+from cairn_cli.bench.postwrite import postwrite
 from cairn_cli.bench.sysbench_tables import (
     BYTES_PER_ROW,
     SameEverywhere,
@@ -17,7 +18,6 @@ from cairn_cli.bench.sysbench_tables import (
     index_problems,
     load,
     pick,
-    settle,
     tables_of,
 )
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step, Target
@@ -65,7 +65,9 @@ class OltpWorkload(SettledTables):
         """Runs one step. A line that fails makes the step invalid; the others still run."""
         tables = tables_of(options)
         if step.name == "load":
-            return load(target, tables, progress)
+            outcome = load(target, tables, progress)
+            outcome.detail["settle_seconds"] += postwrite(target, tables, progress)
+            return outcome
         if step.name == "load-check":
             return self._same.check(target, tables, step.name)
         return _run_lines(step, target, tables, options, progress)
@@ -106,7 +108,7 @@ def _run_lines(step: Step, target: Target, tables: Tables, options: argparse.Nam
     pause_due = any(line.family == "write" and not line.restores for line in lines)
     for line in lines:
         if pause_due and _comes_after_pause(line):
-            outcome.detail["settle_seconds"] = settle(target, tables, progress)
+            outcome.detail["settle_seconds"] = postwrite(target, tables, progress)
             pause_due = False
         progress(line.name)
         try:
@@ -172,7 +174,7 @@ def relative_lines(own: Mapping[str, Mapping[str, float]],
                    base: Mapping[str, Mapping[str, float]]) -> list[str]:
     """One row for each line both have: QPS and CPU per query over the base's, lowest QPS ratio first.
 
-    In brackets: the larger of the two engines' spreads of QPS.
+    In brackets: the larger of the two engines' spreads of QPS; nothing for a single repeat.
     """
     rows = [(own[name]["rate"] / base[name]["rate"],
              own[name]["server_cpu_us"] / max(base[name]["server_cpu_us"], 1e-9), name)
@@ -181,7 +183,8 @@ def relative_lines(own: Mapping[str, Mapping[str, float]],
             f"{'base':>10}{'p99 ms':>9}{'base':>9}"]
     for rate_ratio, cpu_ratio, name in sorted(rows):
         mine, other = own[name], base[name]
-        spread = f"[{100 * max(mine['rate_spread'], other['rate_spread']):.0f}%]"
+        wider = max(mine["rate_spread"], other["rate_spread"])
+        spread = f"[{100 * wider:.0f}%]" if wider else ""
         text.append(f"{name:26}{rate_ratio:>10.2f}{spread:>8}{cpu_ratio:>10.2f}{mine['rate']:>11,.0f}"
                     f"{other['rate']:>11,.0f}{mine['server_cpu_us']:>10,.1f}"
                     f"{other['server_cpu_us']:>10,.1f}{mine['p99_ms']:>9.2f}{other['p99_ms']:>9.2f}")

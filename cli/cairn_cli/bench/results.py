@@ -29,10 +29,10 @@ def at(value: Any, path: str) -> Any:
     return value
 
 
-def figure(values: Sequence[float]) -> dict[str, float | None]:
-    """Median, range and relative spread of one figure over the repeats."""
+def figure(values: Sequence[float], resolution: float) -> dict[str, float | None]:
+    """Median, range and relative spread of one figure over the repeats; `resolution` as of a Column."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values),
-            "spread": relative_spread(values)}
+            "spread": relative_spread(values, resolution)}
 
 
 @dataclass
@@ -91,10 +91,11 @@ class Results:
 
     def _figures(self, runs: Sequence[dict[str, Any]]) -> dict[str, dict[str, float | None]]:
         found = {}
-        for path in dict.fromkeys(["rate", *(column.path for column in self.columns)]):
+        resolutions = {"rate": 0.0} | {column.path: column.resolution for column in self.columns}
+        for path, resolution in resolutions.items():
             values = [value for run in runs if isinstance(value := at(run, path), (int, float))]
             if values:
-                found[path] = figure(values)
+                found[path] = figure(values, resolution)
         return found
 
 

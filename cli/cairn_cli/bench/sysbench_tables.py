@@ -153,7 +153,7 @@ def index_problems(target: Target, tables: Tables) -> list[str]:
 
 
 def settle(target: Target, tables: Tables, progress: Callable[[str], None]) -> float:
-    """ANALYZE, then `wait_until_idle`, as the published runs do after their writes."""
+    """ANALYZE, then `wait_until_idle`."""
     for number in tables.numbers():
         target.query(f"ANALYZE TABLE sbtest{number}", sysbench.DATABASE)
     return wait_until_idle(target, tables, progress)

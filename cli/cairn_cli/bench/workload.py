@@ -90,6 +90,7 @@ class Column:
     digits: int = 1
     better: Literal["higher", "lower"] | None = None
     divisor: float = 1.0
+    resolution: float = 0.0  # relative: of percentiles, which are bounds of a histogram's buckets
 
 
 def cost_columns(cpu_digits: int, switch_digits: int) -> list[Column]:
