@@ -29,7 +29,7 @@ def at(value: Any, path: str) -> Any:
     return value
 
 
-def figure(values: Sequence[float], resolution: float) -> dict[str, float | None]:
+def figure(values: Sequence[float], resolution: float = 0.0) -> dict[str, float | None]:
     """Median, range and relative spread of one figure over the repeats; `resolution` as of a Column."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values),
             "spread": relative_spread(values, resolution)}
