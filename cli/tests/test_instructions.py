@@ -6,10 +6,11 @@ import io
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from cairn_cli.errors import CairnError
 from cairn_cli.group_report import Report
-from cairn_cli.groups import Context, instructions
+from cairn_cli.groups import Context, instructions, locked_instructions
 from cairn_cli.groups.instructions import Counts, Operation
 
 _SAID = "compiler 12.2.0\narchitecture x86_64\noperation scan row 100 300\noperation put range 5 15\n"
@@ -77,14 +78,32 @@ class ParsingTest(unittest.TestCase):
         recorded = Counts.read(instructions.BASELINE)
         page = instructions.PAGE.read_text(encoding="utf-8")
         for name, count in recorded.instructions.items():
-            self.assertRegex(page, rf"(?m)^\| {name} \| \w+ \| {count:,.0f} \|$")
+            self.assertRegex(page, rf"(?m)^\| {name} \| \w+ \| {count:,.0f} \| \d+\.\d \|$")
         operations = [Operation(name, "row", 1, 3) for name in recorded.instructions]
-        doubled = Counts(recorded.environment, {name: 1000.4 for name in recorded.instructions})
+        doubled = Counts(recorded.environment, dict.fromkeys(recorded.instructions, 1000.4),
+                         dict.fromkeys(recorded.instructions, 2.26))
         written = instructions.with_table(page, operations, doubled)
-        self.assertEqual(written.count("| row | 1,000 |"), len(operations))
+        self.assertEqual(written.count("| row | 1,000 | 2.3 |"), len(operations))
         self.assertEqual(len(written.splitlines()), len(page.splitlines()))
         with self.assertRaisesRegex(CairnError, "0 places"):
             instructions.with_table("no table", operations, doubled)
+
+
+class LockedInstructionsTest(unittest.TestCase):
+    """Atomic instructions are found in the code, and what a call cost is not taken for one."""
+
+    def test_executed(self) -> None:
+        code = {"/bin/a": frozenset({0x10, 0x15}), "/lib/b": frozenset({0x15})}
+        dump = ("positions: instr line\nob=(1) /bin/a\nfn=(1) main\n0x10 0 3\n+5 0 4\n"
+                "cob=(2) /lib/b\ncfn=(2) lock\ncalls=7 0x15 0\n* 0 100\n-4 0 50\n\n"
+                "ob=(2)\nfn=(2)\n0x15 0 20\n0x10 0 1000\nob=(3) ???\n0x10 0 1000\nob=(1)\n0x10 0 1\ntotals: 2178\n")
+        self.assertEqual(locked_instructions.executed(dump, code.__getitem__), 3 + 4 + 20 + 1)
+
+    def test_addresses(self) -> None:
+        listing = ("0000000000000010 <f>:\n  10:\tlock add %rax,(%rdi)\n  15:\txchg   %ax,%ax\n"
+                   "  17:\txchg   %al,0x29(%r12)\n  1c:\tmov    %rax,(%rdi)\n")
+        with mock.patch("cairn_cli.process.capture", return_value=listing):
+            self.assertEqual(locked_instructions.addresses("/bin/of-the-test"), {0x10, 0x17})
 
 
 class ComparisonTest(unittest.TestCase):

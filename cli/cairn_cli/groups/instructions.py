@@ -8,13 +8,13 @@ import re
 import shutil
 import statistics
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cairn_cli import paths, process
 from cairn_cli.errors import CairnError
 from cairn_cli.group_report import Report
-from cairn_cli.groups import Context
+from cairn_cli.groups import Context, locked_instructions
 
 BASELINE = paths.ROOT / "test" / "instructions" / "baseline.json"
 PAGE = paths.ROOT / "docs" / "performance.md"
@@ -55,6 +55,8 @@ class Counts:
 
     environment: Mapping[str, str]
     instructions: Mapping[str, float]
+    # Atomic read-modify-writes among them: told on the page, not compared.
+    locked: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def text(self) -> str:
         """As the baseline's file holds them."""
@@ -157,8 +159,10 @@ def per_operation(operations: Iterable[Operation], totals: Mapping[str, int], st
 
 def with_table(page: str, operations: Iterable[Operation], counted: Counts) -> str:
     """The page with these counts between its markers."""
-    rows = "".join(f"| {each.name} | {each.unit} | {counted.instructions[each.name]:,.0f} |\n" for each in operations)
-    table = f"{_TABLE_BEGIN}\n| Operation | One | Instructions |\n|---|---|--:|\n{rows}{_TABLE_END}"
+    rows = "".join(f"| {each.name} | {each.unit} | {counted.instructions[each.name]:,.0f} |"
+                   f" {counted.locked[each.name]:.1f} |\n" for each in operations)
+    table = (f"{_TABLE_BEGIN}\n| Operation | One | Instructions | of them atomic |\n|---|---|--:|--:|\n{rows}"
+             f"{_TABLE_END}")
     page, places = _TABLE.subn(lambda _: table, page)
     if places != 1:
         raise CairnError(f"{PAGE} has {places} places for the table, not one")
@@ -173,7 +177,7 @@ def _count(dumps: Path) -> tuple[list[Operation], Counts]:
     shutil.rmtree(dumps, ignore_errors=True)
     dumps.mkdir(parents=True)
     code, said = process.result(
-        ["nice", "valgrind", "-q", "--tool=callgrind", "--collect-atstart=no",
+        ["nice", "valgrind", "-q", "--tool=callgrind", "--dump-instr=yes", "--collect-atstart=no",
          f"--callgrind-out-file={dumps / 'callgrind.out'}", program],
         cwd=paths.ROOT, env=_PLAIN_LIBRARY, timeout_s=_TIMEOUT_S)
     operations = operations_of(said)
@@ -183,22 +187,30 @@ def _count(dumps: Path) -> tuple[list[Operation], Counts]:
     environment = dict(_FACT.findall(said))
     environment["libc"] = platform.libc_ver()[1]
     environment["valgrind"] = process.capture(["valgrind", "--version"]).strip()
-    return operations, Counts(environment, per_operation(operations, _totals(operations, dumps), int(stores[1])))
+    totals, locked = _totals(operations, dumps)
+    return operations, Counts(environment, per_operation(operations, totals, int(stores[1])),
+                              per_operation(operations, locked, 1))
 
 
-def _totals(operations: Iterable[Operation], dumps: Path) -> dict[str, int]:
-    """What the dumps counted. Those of the first store's longer runs are kept under their operations' names."""
+def _totals(operations: Iterable[Operation], dumps: Path) -> tuple[dict[str, int], dict[str, int]]:
+    """What the dumps counted, and the first store's of atomic instructions, by the dumps' names.
+
+    Those of the first store's longer runs are kept under their operations' names.
+    """
     longer = {f"{each.name}/{each.many}/0": each.name for each in operations}
-    totals = {}
+    totals, locked = {}, {}
     for file in sorted(dumps.glob("callgrind.out*")):
-        found = dump_of(file.read_text(encoding="utf-8", errors="replace"))
+        text = file.read_text(encoding="utf-8", errors="replace")
+        found = dump_of(text)
         if found:
             totals[found[0]] = found[1]
+            if found[0].endswith("/0"):
+                locked[found[0]] = locked_instructions.executed(text)
         if found and found[0] in longer:
             file.rename(dumps / f"{longer[found[0]]}.callgrind")
         else:
             file.unlink()
-    return totals
+    return totals, locked
 
 
 def _shown(path: Path) -> Path:
