@@ -2,16 +2,11 @@
 // Point reads that share what they need, held against a model through random histories.
 #include "store/point_reader.h"
 
-#include <map>
-#include <random>
-
+#include "store/point_model_testing.h"
 #include "store/sorted_load.h"
-#include "store/store_testing.h"
 
 namespace cairn::store {
 namespace {
-
-using Model = std::map<std::string, std::string>;
 
 // What files look like: small blocks, so that keys are found by the index, and kinds that are read in RocksDB's way.
 constexpr const char* kShapes[] = {
@@ -25,19 +20,13 @@ constexpr const char* kShapes[] = {
     "block_based_table_factory={block_size=256};block_protection_bytes_per_key=8",
 };
 
-class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreFixture {
+class PointReaderTest : public ::testing::TestWithParam<unsigned>, public PointModelFixture {
  protected:
-  struct Moment {
-    Snapshot snapshot;
-    Model model;
-  };
-
   void SetUp() override {
     options.expert_family_options = kShapes[GetParam() % std::size(kShapes)];
     Open();
     random_.seed(GetParam());
   }
-  unsigned Below(unsigned n) { return random_() % n; }
   // In the order of the numbers; many begin with another.
   static std::string Key(unsigned number) {
     static const std::string kEnds[] = {"", std::string(1, '\0'), "a", std::string(9, '\xff')};
@@ -45,7 +34,7 @@ class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreF
   }
 
   // Keys from kOnce on are put once and removed singly, as entries of an index are.
-  void Change() {
+  void Change() override {
     Batch batch(*store);
     const unsigned number = Below(kKeys);
     const std::string key = Key(number);
@@ -69,65 +58,33 @@ class PointReaderTest : public ::testing::TestWithParam<unsigned>, public StoreF
     now_.erase(now_.lower_bound(begin), now_.lower_bound(end));
   }
 
-  void Step() {
+  void Step() override {
     switch (Below(60)) {
       case 0: case 1: ASSERT_TRUE(store->FlushMemtables().ok()); break;
       case 2: ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); break;
       case 3: if (Below(20) == 0) DropRange(); break;
-      case 4: moments_.push_back({store->TakeSnapshot(), now_}); break;
-      case 5: if (!moments_.empty()) moments_.erase(moments_.begin() + Below(static_cast<unsigned>(moments_.size()))); break;
+      case 4: KeepMoment(); break;
+      case 5: ForgetMoment(); break;
       default: Change();
     }
   }
 
   // Some keys in order, some next to each other, some anywhere.
-  void ReadSome(const Snapshot* snapshot, const Model& model) {
-    PointReader& points = Below(3) == 0 ? doubtful_points_ : points_;
+  void ReadSome(const Snapshot* snapshot, const Model& model) override {
+    PointReader& points = AnyReader();
     const unsigned apart = Below(4);
     unsigned number = Below(kKeys);
     for (unsigned i = 0; i < 40; ++i) {
       number = (apart == 0 ? Below(kKeys) : number + apart) % kKeys;
-      const std::string key = Key(number);
-      const Status status = points.Get(*store, key, snapshot, &value_);
-      const auto found = model.find(key);
-      if (found == model.end()) {
-        ASSERT_TRUE(status.Is(Status::Code::kNotFound)) << key << ": " << status.ToString();
-        continue;
-      }
-      ASSERT_TRUE(status.ok()) << key << ": " << status.ToString();
-      ASSERT_EQ(value_.view(), found->second) << key;
+      ASSERT_NO_FATAL_FAILURE(Read(points, Key(number), snapshot, model));
     }
   }
 
   static constexpr unsigned kKeys = 400;
   static constexpr unsigned kOnce = 300;
-  std::mt19937 random_;
-  unsigned written_ = 0;
-  Model now_;
-  std::vector<Moment> moments_;
-  PointReader points_;
-  PointReader doubtful_points_{PointReader::Expects::kAbsent};
-  PinnedValue value_;
 };
 
-TEST_P(PointReaderTest, AgreesWithAModel) {
-  for (unsigned round = 0; round < 60; ++round) {
-    for (unsigned i = Below(40); i > 0; --i) ASSERT_NO_FATAL_FAILURE(Step());
-    for (unsigned i = Below(4); i > 0; --i) {
-      ASSERT_NO_FATAL_FAILURE(ReadSome(nullptr, now_));
-      ASSERT_NO_FATAL_FAILURE(Change());
-    }
-    if (!moments_.empty()) {
-      const Moment& moment = moments_[Below(static_cast<unsigned>(moments_.size()))];
-      ASSERT_NO_FATAL_FAILURE(ReadSome(&moment.snapshot, moment.model));
-    }
-    if (Below(3) == 0) points_.Close();
-  }
-  points_.Close();
-  doubtful_points_.Close();
-  value_.Reset();
-  moments_.clear();
-}
+TEST_P(PointReaderTest, AgreesWithAModel) { Play(40); }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PointReaderTest, ::testing::Range(0u, 24u));
 

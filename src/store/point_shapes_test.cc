@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Point reads against a model: keys made to be confused with each other, in files of all forms that options can make.
 #include <algorithm>
-#include <map>
-#include <random>
-#include <string>
-#include <vector>
 
-#include "store/point_reader.h"
-#include "store/store_testing.h"
+#include "store/point_model_testing.h"
 
 namespace cairn::store {
 namespace {
-
-using Model = std::map<std::string, std::string>;
 
 // Blocks are small besides, so that keys are found by the index.
 constexpr const char* kTableOptions[] = {
@@ -53,13 +46,8 @@ constexpr const char* kFamilyOptions[] = {
     ";target_file_size_base=2000;num_levels=7",
 };
 
-class PointShapesTest : public ::testing::TestWithParam<unsigned>, public StoreFixture {
+class PointShapesTest : public ::testing::TestWithParam<unsigned>, public PointModelFixture {
  protected:
-  struct Moment {
-    Snapshot snapshot;
-    Model model;
-  };
-
   void SetUp() override {
     random_.seed(GetParam());
     const char* const family = Below(2) == 0 ? "" : kFamilyOptions[Below(std::size(kFamilyOptions))];
@@ -73,7 +61,6 @@ class PointShapesTest : public ::testing::TestWithParam<unsigned>, public StoreF
     ASSERT_NE(store, nullptr);
     MakeKeys();
   }
-  unsigned Below(size_t n) { return static_cast<unsigned>(random_() % n); }
   std::string Bytes(size_t size) {
     static const char kBytes[] = {'\0', '\x01', '\x05', '\x7f', '\xff'};
     std::string bytes;
@@ -98,7 +85,7 @@ class PointShapesTest : public ::testing::TestWithParam<unsigned>, public StoreF
     if (Below(3) == 0) keys_[Below(keys_.size())] += std::string(Below(5000), 'k');
   }
 
-  void Change() {
+  void Change() override {
     Batch batch(*store);
     const unsigned base = Below(4) == 0 ? hot_ : Below(keys_.size());
     for (unsigned i = Below(8); i > 0; --i) {
@@ -115,19 +102,19 @@ class PointShapesTest : public ::testing::TestWithParam<unsigned>, public StoreF
     ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
   }
 
-  void Step() {
+  void Step() override {
     switch (Below(80)) {
       case 0: case 1: ASSERT_TRUE(store->FlushMemtables().ok()); break;
       case 2: ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); break;
       case 3: hot_ = Below(keys_.size()); break;
-      case 4: case 5: case 6: moments_.push_back({store->TakeSnapshot(), now_}); break;
-      case 7: if (moments_.size() > 6) moments_.erase(moments_.begin() + Below(moments_.size())); break;
+      case 4: case 5: case 6: KeepMoment(); break;
+      case 7: if (moments_.size() > 6) ForgetMoment(); break;
       default: Change();
     }
   }
 
-  void ReadSome(const Snapshot* snapshot, const Model& model) {
-    PointReader& points = Below(3) == 0 ? doubtful_points_ : points_;
+  void ReadSome(const Snapshot* snapshot, const Model& model) override {
+    PointReader& points = AnyReader();
     const unsigned apart = Below(4);
     size_t number = Below(keys_.size());
     for (unsigned i = 0; i < 60; ++i) {
@@ -136,47 +123,18 @@ class PointShapesTest : public ::testing::TestWithParam<unsigned>, public StoreF
       if (Below(8) == 0) key += Bytes(1 + Below(3));
       if (Below(16) == 0) key.resize(Below(key.size() + 1));
       if (key.empty()) continue;
-      const Status status = points.Get(*store, key, snapshot, &value_);
-      const auto found = model.find(key);
-      if (found == model.end()) {
-        ASSERT_TRUE(status.Is(Status::Code::kNotFound)) << number << ": " << status.ToString();
-        continue;
-      }
-      ASSERT_TRUE(status.ok()) << number << ": " << status.ToString();
-      ASSERT_EQ(value_.view(), found->second) << number;
+      ASSERT_NO_FATAL_FAILURE(Read(points, key, snapshot, model));
     }
   }
 
   static constexpr unsigned kKeys = 500;
-  std::mt19937 random_;
   std::vector<std::string> keys_;
-  unsigned written_ = 0;
   unsigned hot_ = 0;
-  Model now_;
-  std::vector<Moment> moments_;
-  PointReader points_;
-  PointReader doubtful_points_{PointReader::Expects::kAbsent};
-  PinnedValue value_;
 };
 
 TEST_P(PointShapesTest, AgreeWithAModel) {
   SCOPED_TRACE(options.expert_family_options);
-  for (unsigned round = 0; round < 60; ++round) {
-    for (unsigned i = Below(60); i > 0; --i) ASSERT_NO_FATAL_FAILURE(Step());
-    for (unsigned i = Below(4); i > 0; --i) {
-      ASSERT_NO_FATAL_FAILURE(ReadSome(nullptr, now_));
-      ASSERT_NO_FATAL_FAILURE(Change());
-    }
-    for (unsigned i = Below(4); i > 0 && !moments_.empty(); --i) {
-      const Moment& moment = moments_[Below(moments_.size())];
-      ASSERT_NO_FATAL_FAILURE(ReadSome(&moment.snapshot, moment.model));
-    }
-    if (Below(3) == 0) points_.Close();
-  }
-  points_.Close();
-  doubtful_points_.Close();
-  value_.Reset();
-  moments_.clear();
+  Play(60);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PointShapesTest, ::testing::Range(0u, 56u));
