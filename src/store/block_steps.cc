@@ -23,6 +23,7 @@ class Open : private rocks::BlockIter<rocks::Slice> {
   using Block = rocks::BlockIter<rocks::Slice>;
   static const char* Data(const Block& block) { return block.*(&Open::data_); }
   static uint32_t End(const Block& block) { return block.*(&Open::restarts_); }
+  static uint32_t PointCount(const Block& block) { return block.*(&Open::num_restarts_); }
   static const rocks::IterKey& StoredKey(const Block& block) { return block.*(&Open::raw_key_); }
   static uint64_t Sequence(const Block& block) { return block.*(&Open::global_seqno_); }
   static bool IsPlain(const Block& block) {
@@ -42,7 +43,10 @@ bool BlockSteps::Enter(rocks::BlockBasedTableIterator* table) {
   if (!block.Valid() || !Open::IsPlain(block)) return false;
   const rocks::Slice value = block.value();
   at_ = reinterpret_cast<const uint8_t*>(value.data()) + value.size();
-  end_ = reinterpret_cast<const uint8_t*>(Open::Data(block)) + Open::End(block);
+  begin_ = reinterpret_cast<const uint8_t*>(Open::Data(block));
+  end_ = begin_ + Open::End(block);
+  point_count_ = Open::PointCount(block);
+  ForgetBefore();
   // The first steps have nobody who fetched ahead for them, and blocks lie anywhere in memory.
   for (ptrdiff_t ahead = 0; ahead < kFetchedAheadBytes; ahead += kLineBytes) __builtin_prefetch(at_ + ahead);
   sequence_ = Open::Sequence(block);
@@ -68,17 +72,105 @@ bool BlockSteps::LeaveHere(rocks::BlockBasedTableIterator* table) {
 }
 
 bool BlockSteps::LeaveForNext(rocks::BlockBasedTableIterator* table) {
-  if (at_ != end_) return LeaveHere(table);
+  if (is_backward_ || at_ != end_) return LeaveHere(table);
   Open::SkipToEnd(&BlockMemberOf(*table));
   Forget();
   return true;
 }
 
-const uint8_t* BlockSteps::ReadHead(const uint8_t* at, uint32_t* shared, uint32_t* own, uint32_t* value_bytes) const {
-  const char* const end = reinterpret_cast<const char*>(end_);
+bool BlockSteps::LeaveForPrev(rocks::BlockBasedTableIterator* table) {
+  if (!is_backward_ || point_ != 0 || before_count_ != 0) return LeaveHere(table);
+  rocks::DataBlockIter& block = BlockMemberOf(*table);
+  block.SeekToFirst();
+  if (!block.Valid() || block.key() != key()) return LeaveHere(table);
+  Forget();
+  return true;
+}
+
+// Null: not within the block.
+const uint8_t* BlockSteps::Point(uint32_t i) const {
+  const uint32_t offset = LoadLe32(end_ + sizeof(uint32_t) * i);
+  return offset < static_cast<size_t>(end_ - begin_) ? begin_ + offset : nullptr;
+}
+
+// The last restart point before a value. An entry begins before its value; the next one, which may begin where an empty
+// value does, not.
+uint32_t BlockSteps::PointBefore(const char* value) const {
+  const auto offset = static_cast<uint32_t>(reinterpret_cast<const uint8_t*>(value) - begin_);
+  uint32_t low = 0, high = point_count_;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (LoadLe32(end_ + sizeof(uint32_t) * middle) < offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low == 0 ? kNoPoint : low - 1;
+}
+
+// Reads what lies before the current entry since a restart point. Precondition: nothing of it is in before_. False:
+// there is none, or it is malformed.
+bool BlockSteps::LoadBefore() {
+  const uint8_t* until = end_;
+  const char* until_value = nullptr;
+  if (!is_backward_) {
+    is_backward_ = true;
+    at_ = end_;
+    until_value = value_.data();
+    point_ = PointBefore(until_value);
+  } else if (point_ == 0 || point_ == kNoPoint) {
+    return false;
+  } else {
+    until = Point(point_);
+    --point_;
+  }
+  const uint8_t* const from = point_ == kNoPoint ? nullptr : Point(point_);
+  if (from == nullptr || until == nullptr || !ReadBefore(from, until, until_value)) {
+    point_ = kNoPoint;
+    return false;
+  }
+  before_count_ = before_.size();
+  return before_count_ != 0 || LoadBefore();
+}
+
+// The entries from a restart point on, up to `until`, or to the entry with that value. False: malformed.
+bool BlockSteps::ReadBefore(const uint8_t* from, const uint8_t* until, const char* until_value) {
+  before_.clear();
+  before_keys_.Clear();
+  ByteView last;
+  for (const uint8_t* at = from; at != until;) {
+    uint32_t shared, own, value_bytes;
+    const uint8_t* const key = at < until ? ReadHead(at, until, &shared, &own, &value_bytes) : nullptr;
+    if (key == nullptr || static_cast<size_t>(until - key) < size_t{own} + value_bytes) return false;
+    if (shared > last.size() || size_t{shared} + own < kTrailerBytes) return false;
+    const char* const value = reinterpret_cast<const char*>(key) + own;
+    if (value == until_value) break;
+    const size_t key_begin = before_keys_.size();
+    before_keys_.Reserve(size_t{shared} + own);
+    last = before_keys_.view().substr(key_begin - last.size(), shared);
+    before_keys_.Append(last);
+    before_keys_.Append(key, own);
+    last = before_keys_.view().substr(key_begin);
+    before_.push_back({static_cast<uint32_t>(key_begin), static_cast<uint32_t>(last.size()), value, value_bytes});
+    at = key + own + value_bytes;
+    if (at == until && until_value != nullptr) return false;
+  }
+  // Only now: what a key shares with the one before may be of its trailer.
+  for (const Before& before : before_) {
+    if (!has_own_trailer_) break;
+    uint8_t* const trailer = before_keys_.data() + before.key_begin + before.key_bytes - kTrailerBytes;
+    StoreLe64(trailer, sequence_ << 8 | (LoadLe64(trailer) & 0xff));
+  }
+  before_bytes_ = until - from;
+  return until_value != nullptr || !before_.empty();
+}
+
+const uint8_t* BlockSteps::ReadLongHead(const uint8_t* at, const uint8_t* end, uint32_t* shared, uint32_t* own,
+                                        uint32_t* value_bytes) {
   const char* next = reinterpret_cast<const char*>(at);
   for (uint32_t* number : {shared, own, value_bytes}) {
-    next = rocks::GetVarint32Ptr(next, end, number);
+    next = rocks::GetVarint32Ptr(next, reinterpret_cast<const char*>(end), number);
     if (next == nullptr) return nullptr;
   }
   return reinterpret_cast<const uint8_t*>(next);

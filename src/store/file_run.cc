@@ -209,4 +209,19 @@ bool FileRunStream::NextOfFiles(rocks::IterateResult* result) {
   return true;
 }
 
+// From where the file's iterator stands; the bound of the block is only known going forward.
+bool FileRunStream::EnterBlock() {
+  bound_of_block_ = rocks::IterBoundCheck::kUnknown;
+  return table_ != nullptr && entries_->Valid() && steps_.Enter(table_);
+}
+
+// Precondition: Valid(). Inside a block there is nothing before the current entry, or it is not well-formed.
+void FileRunStream::PrevOfFiles() {
+  if (!steps_.is_inside() && EnterBlock() && steps_.StepBack()) return;
+  if (steps_.is_inside() && !steps_.LeaveForPrev(table_)) return EndByDamage();
+  entries_->Prev();
+  if (!entries_->Valid()) GoOnBackward();
+  EnterBlock();
+}
+
 }  // namespace cairn::store

@@ -69,9 +69,7 @@ class FileRunStream final : public rocks::InternalIterator {
   void SeekToLast() override;
   void Next() override { NextAndGetResult(&ignored_); }
   void Prev() override {
-    if (steps_.is_inside() && !steps_.LeaveHere(table_)) return EndByDamage();
-    entries_->Prev();
-    if (__builtin_expect(!entries_->Valid(), false)) GoOnBackward();
+    if (__builtin_expect(!steps_.is_inside() || !steps_.StepBack(), false)) PrevOfFiles();
   }
   bool NextAndGetResult(rocks::IterateResult* result) override {
     if (__builtin_expect(steps_.is_inside() && steps_.Step(), true)) {
@@ -86,6 +84,8 @@ class FileRunStream final : public rocks::InternalIterator {
   bool Valid() const override { return steps_.is_inside() || (entries_ != nullptr && entries_->Valid()); }
   rocks::Slice key() const override { return steps_.is_inside() ? steps_.key() : entries_->key(); }
   rocks::Slice value() const override { return steps_.is_inside() ? steps_.value() : entries_->value(); }
+  // After Prev(): whether the entry before is known, and of another key than the current one.
+  bool HasOtherKeyBefore() const { return steps_.is_inside() && steps_.HasOtherKeyBefore(); }
   rocks::Status status() const override { return entries_ == nullptr ? damage_ : entries_->status(); }
   rocks::IterBoundCheck UpperBoundCheckResult() override {
     return steps_.is_inside() ? bound_of_block_ : entries_->UpperBoundCheckResult();
@@ -95,6 +95,8 @@ class FileRunStream final : public rocks::InternalIterator {
   static constexpr size_t kNone = SIZE_MAX;
 
   [[gnu::noinline]] bool NextOfFiles(rocks::IterateResult* result);
+  [[gnu::noinline]] void PrevOfFiles();
+  bool EnterBlock();
   void OpenFile(size_t index);
   void CloseFile();
   void GoOnForward();

@@ -214,7 +214,7 @@ void VisibleIterator::SeekToFirst() {
 void VisibleIterator::Next() {
   if (__builtin_expect(!forward_, false)) {
     forward_ = true;
-    skipped_.Assign(newest_key_.view());
+    skipped_.Assign(key_);
     stream_->Seek(Target(skipped_.view(), 0, kLastType));
     LoadPosition();
     return FindForward(true);
@@ -282,14 +282,14 @@ void VisibleIterator::SkipHiddenForward(const Version& version, bool is_skipped,
 
 void VisibleIterator::SeekForPrev(ByteView key) {
   if (!upper_.empty() && key >= upper_) return SeekToLast();
-  forward_ = false;
+  forward_ = stands_on_current_ = false;
   CountSeek();
   stream_->SeekForPrev(Target(key, 0, kLastType));
   FindBackward();
 }
 
 void VisibleIterator::SeekToLast() {
-  forward_ = false;
+  forward_ = stands_on_current_ = false;
   CountSeek();
   if (upper_.empty()) {
     stream_->SeekToLast();
@@ -301,9 +301,12 @@ void VisibleIterator::SeekToLast() {
 
 void VisibleIterator::Prev() {
   if (forward_) {
-    forward_ = false;
+    forward_ = stands_on_current_ = false;
     newest_key_.Assign(key_);
     StepOverKeyBackward(newest_key_.view());
+  } else if (stands_on_current_) {
+    stands_on_current_ = false;
+    Retreat();
   }
   FindBackward();
 }
@@ -322,6 +325,14 @@ void VisibleIterator::FindBackward() {
   while (StreamIsValid()) {
     const Version oldest = Parse(StreamKey());
     if (oldest.key < lower_) return;
+    if (files_.has_value() && files_->HasOtherKeyBefore() && oldest.type == rocks::kTypeValue &&
+        oldest.sequence <= snapshot_sequence_) {
+      Count(oldest);
+      key_ = oldest.key;
+      value_ = ToView(files_->value());
+      valid_ = stands_on_current_ = true;
+      return;
+    }
     newest_key_.Assign(oldest.key);
     const bool found = FindNewestBackward();
     if (!refusal_.empty() || (!StreamIsValid() && !stream_->status().ok())) return;

@@ -31,7 +31,8 @@ namespace cairn::store {
 // merged_runs.h.
 //
 // Going forward the stream stands on the current version, and key() and value() are views into it.
-// Going backward it stands before all versions of the current key, of which there are copies.
+// Going backward it stands before all versions of the current key, of which there are copies; or on the current version,
+// where it is known beforehand that the key has no other.
 //
 // Lifetime: opened, it holds memtables and files of that moment. Close it before the snapshot goes
 // and before the database closes. The views die at the next move.
@@ -148,6 +149,7 @@ class VisibleIterator final {
   ByteView key_;
   ByteView value_;
   ByteBuffer skipped_;           // forward: further versions of this key are hidden
+  bool stands_on_current_ = false;  // backward
   ByteBuffer newest_key_;        // backward: the current entry
   ByteBuffer newest_value_;
   ByteBuffer target_;

@@ -45,9 +45,14 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
                                              "prefix_extractor=rocksdb.FixedPrefix.14;"};
     options.expert_family_options = WaitingMemtables();
     options.expert_family_options += kFilters[Below(std::size(kFilters))];
-    // Several blocks a file and several files a level, which are then walked one after the other.
-    if (Below(3) != 0) {
-      options.expert_family_options += "target_file_size_base=2000;block_based_table_factory={block_size=150}";
+    // Several blocks a file and several files a level, which are then walked one after the other; several restart points a
+    // block.
+    constexpr std::string_view kBlocks[] = {"block_size=150", "block_size=1000;block_restart_interval=3",
+                                            "block_size=500;block_restart_interval=1"};
+    if (Below(4) != 0) {
+      options.expert_family_options += "target_file_size_base=2000;block_based_table_factory={";
+      options.expert_family_options += kBlocks[Below(std::size(kBlocks))];
+      options.expert_family_options += "}";
     }
     Reopen();
   }
@@ -62,6 +67,7 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
       now_.erase(key);
     } else {
       now_[key] = "v" + std::to_string(++written_) + std::string(Below(Below(8) == 0 ? 20'000 : 40), '.');
+      if (Below(8) == 0) now_[key].clear();
       batch.Put(Family::kData, key, now_[key]);
     }
     ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
@@ -194,7 +200,7 @@ TEST_P(VisibleIteratorTest, AgreesWithAModel) {
   moments_.clear();
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, VisibleIteratorTest, ::testing::Range(1u, 19u));
+INSTANTIATE_TEST_SUITE_P(Seeds, VisibleIteratorTest, ::testing::Range(1u, 31u));
 
 class VisibleIteratorStoreTest : public ::testing::Test, public StoreFixture {};
 
