@@ -17,22 +17,16 @@ struct BlockMember {
 template struct BlockMember<&rocks::BlockBasedTableIterator::block_iter_>;
 rocks::DataBlockIter& BlockMemberOf(rocks::BlockBasedTableIterator& table);
 
+using Data = OpenBlockIter<rocks::Slice>;
+
 // Protected members are reached through a class that inherits them.
 class Open : private rocks::BlockIter<rocks::Slice> {
  public:
   using Block = rocks::BlockIter<rocks::Slice>;
-  static const char* Data(const Block& block) { return block.*(&Open::data_); }
-  static uint32_t End(const Block& block) { return block.*(&Open::restarts_); }
-  static uint32_t PointCount(const Block& block) { return block.*(&Open::num_restarts_); }
   static const rocks::IterKey& StoredKey(const Block& block) { return block.*(&Open::raw_key_); }
-  static uint64_t Sequence(const Block& block) { return block.*(&Open::global_seqno_); }
-  static bool IsPlain(const Block& block) {
-    return block.*(&Open::values_section_) == nullptr && block.*(&Open::protection_bytes_per_key_) == 0 &&
-           !(block.*(&Open::pad_min_timestamp_)) && !(block.*(&Open::raw_key_)).IsUserKey();
-  }
   // A Next() then finds the block's end.
   static void SkipToEnd(Block* block) {
-    block->*(&Open::entry_) = rocks::Slice(Data(*block) + End(*block), 0);
+    block->*(&Open::entry_) = rocks::Slice(Data::Data(*block) + Data::End(*block), 0);
   }
 };
 
@@ -40,22 +34,50 @@ class Open : private rocks::BlockIter<rocks::Slice> {
 
 bool BlockSteps::Enter(rocks::BlockBasedTableIterator* table) {
   const rocks::DataBlockIter& block = BlockMemberOf(*table);
-  if (!block.Valid() || !Open::IsPlain(block)) return false;
+  if (!block.Valid() || !Data::IsPlain(block) || Open::StoredKey(block).IsUserKey()) return false;
   const rocks::Slice value = block.value();
   at_ = reinterpret_cast<const uint8_t*>(value.data()) + value.size();
-  begin_ = reinterpret_cast<const uint8_t*>(Open::Data(block));
-  end_ = begin_ + Open::End(block);
-  point_count_ = Open::PointCount(block);
+  begin_ = reinterpret_cast<const uint8_t*>(Data::Data(block));
+  end_ = block_end_ = begin_ + Data::End(block);
+  point_count_ = Data::PointCount(block);
   ForgetBefore();
-  // The first steps have nobody who fetched ahead for them, and blocks lie anywhere in memory.
-  for (ptrdiff_t ahead = 0; ahead < kFetchedAheadBytes; ahead += kLineBytes) __builtin_prefetch(at_ + ahead);
-  sequence_ = Open::Sequence(block);
+  FetchFirst();
+  sequence_ = Data::Sequence(block);
   has_own_trailer_ = sequence_ != rocks::kDisableGlobalSequenceNumber;
   const rocks::Slice key = Open::StoredKey(block).GetKey();
   key_.Assign(ByteView(key.data(), key.size()));
   value_ = value;
   if (has_own_trailer_) ReplaceTrailer();
   return true;
+}
+
+// The first steps have nobody who fetched ahead for them, and blocks lie anywhere in memory.
+void BlockSteps::FetchFirst() const {
+  for (ptrdiff_t ahead = 0; ahead < kFetchedAheadBytes; ahead += kLineBytes) __builtin_prefetch(at_ + ahead);
+}
+
+// The first entry has its whole key, and comes behind the current one.
+bool BlockSteps::EnterNext(const CachedBlocks::Block& block) {
+  const uint8_t* const begin = block.entries.begin;
+  const uint8_t* const end = block.entries.end;
+  uint32_t shared, own, value_bytes;
+  const uint8_t* const key = ReadHead(begin, end, &shared, &own, &value_bytes);
+  if (key == nullptr || shared != 0 || own < kTrailerBytes ||
+      static_cast<size_t>(end - key) < size_t{own} + value_bytes ||
+      AsBytes(key, own - kTrailerBytes) < key_.view().substr(0, key_.size() - kTrailerBytes)) {
+    return false;
+  }
+  at_ = begin_ = begin;
+  end_ = block_end_ = end;
+  point_count_ = block.entries.point_count;
+  ForgetBefore();
+  FetchFirst();
+  sequence_ = block.sequence;
+  has_own_trailer_ = sequence_ != rocks::kDisableGlobalSequenceNumber;
+  stored_trailer_ = 0;
+  key_.Clear();
+  key_.AppendLe64(stored_trailer_);  // Step() puts the trailer back first
+  return Step();
 }
 
 void BlockSteps::ReplaceTrailer() {
@@ -72,7 +94,7 @@ bool BlockSteps::LeaveHere(rocks::BlockBasedTableIterator* table) {
 }
 
 bool BlockSteps::LeaveForNext(rocks::BlockBasedTableIterator* table) {
-  if (is_backward_ || at_ != end_) return LeaveHere(table);
+  if (!is_at_end()) return LeaveHere(table);
   Open::SkipToEnd(&BlockMemberOf(*table));
   Forget();
   return true;
@@ -87,12 +109,6 @@ bool BlockSteps::LeaveForPrev(rocks::BlockBasedTableIterator* table) {
   return true;
 }
 
-// Null: not within the block.
-const uint8_t* BlockSteps::Point(uint32_t i) const {
-  const uint32_t offset = LoadLe32(end_ + sizeof(uint32_t) * i);
-  return offset < static_cast<size_t>(end_ - begin_) ? begin_ + offset : nullptr;
-}
-
 // The last restart point before a value. An entry begins before its value; the next one, which may begin where an empty
 // value does, not.
 uint32_t BlockSteps::PointBefore(const char* value) const {
@@ -100,7 +116,7 @@ uint32_t BlockSteps::PointBefore(const char* value) const {
   uint32_t low = 0, high = point_count_;
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    if (LoadLe32(end_ + sizeof(uint32_t) * middle) < offset) {
+    if (LoadLe32(block_end_ + sizeof(uint32_t) * middle) < offset) {
       low = middle + 1;
     } else {
       high = middle;
@@ -112,11 +128,11 @@ uint32_t BlockSteps::PointBefore(const char* value) const {
 // Reads what lies before the current entry since a restart point. Precondition: nothing of it is in before_. False:
 // there is none, or it is malformed.
 bool BlockSteps::LoadBefore() {
-  const uint8_t* until = end_;
+  const uint8_t* until = block_end_;
   const char* until_value = nullptr;
   if (!is_backward_) {
     is_backward_ = true;
-    at_ = end_;
+    at_ = end_ = block_end_;
     until_value = value_.data();
     point_ = PointBefore(until_value);
   } else if (point_ == 0 || point_ == kNoPoint) {

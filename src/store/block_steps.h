@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/endian.h"
+#include "store/cached_blocks.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -29,12 +30,30 @@ class BlockSteps final {
  public:
   // From the entry on which `table` stands. False when this block is left to RocksDB.
   bool Enter(rocks::BlockBasedTableIterator* table);
+  // From the first entry of a block of the same file, behind the current one. False: it is left to RocksDB; nothing has
+  // changed. Precondition: is_inside().
+  bool EnterNext(const CachedBlocks::Block& block);
   // Forgets the block; `table` stays where it stood when it was entered, or anywhere in the block.
   void Forget() {
-    at_ = end_ = nullptr;
+    at_ = end_ = block_end_ = nullptr;
     ForgetBefore();
   }
   bool is_inside() const { return at_ != nullptr; }
+
+  // Has Step() stop twice on the way to the end of the block, at marks half and three quarters down the rest of it.
+  void SetMarks() {
+    if (block_end_ - at_ < kMarkedBytesMin) return;
+    end_ = at_ + (block_end_ - at_) / 2;
+    mark_ = 0;
+  }
+  // After Step() found none: the mark that was passed, 1 or 2, and then Step() is to be tried again; 0: there was none.
+  int PassMark() {
+    if (end_ == block_end_) return 0;
+    end_ = ++mark_ == 1 ? end_ + (block_end_ - end_) / 2 : block_end_;
+    return mark_;
+  }
+  // Whether there is nothing behind the current entry. Precondition: is_inside().
+  bool is_at_end() const { return !is_backward_ && at_ == block_end_; }
 
   // Leaves the block so that a Next() of `table` goes on behind the current entry. Precondition: is_inside().
   // False: damaged, as below.
@@ -108,6 +127,7 @@ class BlockSteps final {
   static constexpr ptrdiff_t kFetchedAheadBytes = 512;
   static constexpr ptrdiff_t kLineBytes = 64;
   static constexpr uint32_t kNoPoint = UINT32_MAX;
+  static constexpr ptrdiff_t kMarkedBytesMin = 512;
   static constexpr ptrdiff_t kHeadBytesMax = 4;  // of those that are read without looking for the end
 
   // An entry that was read on the way to the current one.
@@ -139,17 +159,20 @@ class BlockSteps final {
   ByteView KeyOf(const Before& before) const { return before_keys_.view().substr(before.key_begin, before.key_bytes); }
   [[gnu::noinline]] bool LoadBefore();
   bool ReadBefore(const uint8_t* from, const uint8_t* until, const char* until_value);
-  const uint8_t* Point(uint32_t i) const;
+  const uint8_t* Point(uint32_t i) const { return BlockEntries{begin_, block_end_, point_count_}.Point(i); }
+  void FetchFirst() const;
   uint32_t PointBefore(const char* value) const;
   void ForgetBefore() {
     before_count_ = 0;
     is_backward_ = false;
   }
 
-  const uint8_t* at_ = nullptr;  // the next entry; backward: end_, so that Step() finds none
-  const uint8_t* end_ = nullptr;
-  const uint8_t* begin_ = nullptr;  // of the block
-  uint32_t point_count_ = 0;        // of its restart points, which lie behind end_
+  const uint8_t* at_ = nullptr;   // the next entry; backward: end_, so that Step() finds none
+  const uint8_t* end_ = nullptr;  // where Step() stops: the block's end, or a mark before it
+  const uint8_t* begin_ = nullptr;
+  const uint8_t* block_end_ = nullptr;
+  uint32_t point_count_ = 0;  // of the block's restart points, which lie behind its end
+  int mark_ = 0;              // that was passed last
   ByteBuffer key_;
   rocks::Slice value_;
   bool has_own_trailer_ = false;   // all entries of the file have one sequence number, which is not stored with them

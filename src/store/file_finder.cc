@@ -15,21 +15,6 @@
 namespace cairn::store {
 namespace {
 
-// Protected members are reached through a class that inherits them.
-template <typename Value>
-class Open : private rocks::BlockIter<Value> {
- public:
-  using Block = rocks::BlockIter<Value>;
-  static const char* Data(const Block& block) { return block.*(&Open::data_); }
-  static uint32_t End(const Block& block) { return block.*(&Open::restarts_); }
-  static uint32_t PointCount(const Block& block) { return block.*(&Open::num_restarts_); }
-  static uint64_t Sequence(const Block& block) { return block.*(&Open::global_seqno_); }
-  static bool IsPlain(const Block& block) {
-    return Data(block) != nullptr && block.status().ok() && block.*(&Open::values_section_) == nullptr &&
-           block.*(&Open::protection_bytes_per_key_) == 0 && !(block.*(&Open::pad_min_timestamp_));
-  }
-};
-
 const uint8_t* ReadNumber(const uint8_t* at, const uint8_t* end, uint32_t* number) {
   return reinterpret_cast<const uint8_t*>(
       rocks::GetVarint32Ptr(reinterpret_cast<const char*>(at), reinterpret_cast<const char*>(end), number));
@@ -67,35 +52,21 @@ inline uint64_t NumberAt(ByteView key, size_t begin) {
 
 }  // namespace
 
-inline const uint8_t* FileFinder::Entries::Point(uint32_t i) const {
-  const uint32_t offset = LoadLe32(end + sizeof(uint32_t) * i);
-  return offset < static_cast<size_t>(end - begin) ? begin + offset : nullptr;
-}
-
 bool FileFinder::Open(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read) {
   const rocks::BlockBasedTable::Rep& file = *table.get_rep();
-  if (file.index_type != rocks::BlockBasedTableOptions::kBinarySearch || file.index_has_first_key ||
-      file.index_value_is_full || file.has_embedded_blobs ||
-      file.internal_comparator.user_comparator() != rocks::BytewiseComparator()) {
-    return false;
-  }
+  if (!IndexSeparators::Serve(file)) return false;
   auto* const index = file.index_reader->NewIterator(read, /*disable_prefix_seek=*/true, &index_,
                                                      /*get_context=*/nullptr, &lookup_);
   if (index != &index_) {
     delete index;
     return false;
   }
-  using Index = store::Open<rocks::IndexValue>;
-  if (!Index::IsPlain(index_)) {
+  if (!separators_.Load(file, index_)) {
     index_.Invalidate(rocks::Status::OK());
     return false;
   }
   table_ = &table;
   read_ = &read;
-  separators_.begin = reinterpret_cast<const uint8_t*>(Index::Data(index_));
-  separators_.end = separators_.begin + Index::End(index_);
-  separators_.point_count = Index::PointCount(index_);
-  separators_have_trailers_ = file.index_key_includes_seq;
   guess_ = Guess();
   credit_ = kCreditAtFirst;
   return true;
@@ -110,62 +81,19 @@ void FileFinder::Close() {
   index_.Invalidate(rocks::Status::OK());  // may end the table
 }
 
-// Where the entry's key ends, and its block's handle begins; null: it is malformed.
-inline const uint8_t* FileFinder::ReadSeparator(uint32_t i, ByteView* key) const {
-  const uint8_t* const end = separators_.end;
-  const uint8_t* at = separators_.Point(i);
-  if (at == nullptr || end - at < 3) return nullptr;
-  uint32_t shared = at[0], own = at[1];
-  if ((shared | own) < 0x80) {
-    at += 2;
-  } else if ((at = ReadNumber(at, end, &shared)) == nullptr || (at = ReadNumber(at, end, &own)) == nullptr) {
-    return nullptr;
-  }
-  if (shared != 0 || static_cast<size_t>(end - at) < own) return nullptr;
-  if (separators_have_trailers_ && own < kTrailerBytes) return nullptr;
-  *key = AsBytes(at, own);
-  return at + own;
-}
-
-// Internal keys are in the order of the users', and of those that are equal the newest is first.
-inline bool FileFinder::IsBefore(ByteView separator, const rocks::LookupKey& key) const {
-  const ByteView user_key = ToView(key.user_key());
-  if (!separators_have_trailers_) return separator < user_key;
-  const ByteView separator_key = separator.substr(0, separator.size() - kTrailerBytes);
-  const int order = separator_key.compare(user_key);
-  if (order != 0) return order < 0;
-  return LoadLe64(separator.data() + separator_key.size()) > LoadLe64(user_key.data() + user_key.size());
-}
-
-// Brings `low` to the first separator that is not before what is wanted, which is at or before `high`.
-template <typename IsBeforeWanted>
-inline bool FileFinder::Bisect(const IsBeforeWanted& is_before, uint32_t* low, uint32_t high) const {
-  ByteView separator;
-  while (*low < high) {
-    const uint32_t middle = *low + (high - *low) / 2;
-    if (ReadSeparator(middle, &separator) == nullptr) return false;
-    if (is_before(separator)) {
-      *low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return true;
-}
-
 bool FileFinder::MakeGuess() {
   char id[sizeof(uint32_t)];
   StoreBe32(id, guess_.index_id);
   const ByteView begin = AsBytes(id, sizeof id);
   guess_.first = 0;
-  if (!Bisect([&](ByteView separator) { return separator < begin; }, &guess_.first, separators_.point_count)) return false;
+  if (!separators_.Bisect([&](ByteView separator) { return separator < begin; }, &guess_.first, separators_.point_count)) return false;
   uint32_t end = guess_.first;
-  if (!Bisect([&](ByteView separator) { return separator.starts_with(begin); }, &end, separators_.point_count)) {
+  if (!separators_.Bisect([&](ByteView separator) { return separator.starts_with(begin); }, &end, separators_.point_count)) {
     return false;
   }
   if (end - guess_.first < kGuessedCountMin) return true;
   ByteView last_key;
-  if (ReadSeparator(guess_.first, &guess_.first_key) == nullptr || ReadSeparator(end - 1, &last_key) == nullptr) return false;
+  if (separators_.Read(guess_.first, &guess_.first_key) == nullptr || separators_.Read(end - 1, &last_key) == nullptr) return false;
   const auto apart = std::mismatch(guess_.first_key.begin(), guess_.first_key.end(), last_key.begin(), last_key.end());
   guess_.shared_bytes = static_cast<size_t>(apart.second - last_key.begin());
   guess_.first_number = NumberAt(guess_.first_key, guess_.shared_bytes);
@@ -194,8 +122,8 @@ bool FileFinder::GuessAt(ByteView key, uint32_t* at) {
 // Bounds the search from `at` on, in steps that double.
 bool FileFinder::Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const {
   ByteView separator;
-  if (ReadSeparator(at, &separator) == nullptr) return false;
-  const bool upwards = IsBefore(separator, key);
+  if (separators_.Read(at, &separator) == nullptr) return false;
+  const bool upwards = separators_.IsBefore(separator, ToView(key.internal_key()));
   if (upwards) {
     *low = at + 1;
   } else {
@@ -203,8 +131,8 @@ bool FileFinder::Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low,
   }
   for (uint32_t step = 1; *low < *high; step *= 2) {
     const uint32_t next = upwards ? at + std::min(step, *high - 1 - at) : at - std::min(step, at - *low);
-    if (ReadSeparator(next, &separator) == nullptr) return false;
-    if (IsBefore(separator, key)) {
+    if (separators_.Read(next, &separator) == nullptr) return false;
+    if (separators_.IsBefore(separator, ToView(key.internal_key()))) {
       *low = next + 1;
       if (!upwards) break;
     } else {
@@ -230,7 +158,7 @@ bool FileFinder::FindSeparator(const rocks::LookupKey& key, uint32_t* found) {
     is_guessed = GuessAt(user_key, &guessed);
     if (is_guessed && !Gallop(key, guessed, &low, &high)) return false;
   }
-  if (!Bisect([&](ByteView separator) { return IsBefore(separator, key); }, &low, high)) return false;
+  if (!separators_.Bisect([&](ByteView separator) { return separators_.IsBefore(separator, ToView(key.internal_key())); }, &low, high)) return false;
   if (is_guessed && std::max(low, guessed) - std::min(low, guessed) > guess_.count / 16) ++guess_.poor_count;
   *found = low;
   return true;
@@ -241,19 +169,12 @@ bool FileFinder::FindSeparator(const rocks::LookupKey& key, uint32_t* found) {
 FileFinder::Where FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block) {
   uint32_t found;
   if (!FindSeparator(key, &found)) return Where::kMalformed;
-  const auto read_handle = [&](uint32_t i, rocks::BlockHandle* handle) -> const uint8_t* {
-    ByteView separator;
-    const uint8_t* const at = ReadSeparator(i, &separator);
-    if (at == nullptr) return nullptr;
-    rocks::Slice rest(reinterpret_cast<const char*>(at), static_cast<size_t>(separators_.end - at));
-    return handle->DecodeFrom(&rest).ok() ? reinterpret_cast<const uint8_t*>(rest.data()) : nullptr;
-  };
   const bool is_behind_all = found == separators_.point_count;
-  if (!is_behind_all && read_handle(found, block) == nullptr) return Where::kMalformed;
+  if (!is_behind_all && separators_.ReadHandle(found, block) == nullptr) return Where::kMalformed;
   // No entry may be between the one before and this one.
   rocks::BlockHandle before;
   const uint8_t* const begin = is_behind_all ? separators_.end : separators_.Point(found);
-  const uint8_t* const end_before = found == 0 ? separators_.begin : read_handle(found - 1, &before);
+  const uint8_t* const end_before = found == 0 ? separators_.begin : separators_.ReadHandle(found - 1, &before);
   if (end_before == nullptr) return Where::kMalformed;
   if (end_before != begin) return Where::kUnknown;
   return is_behind_all ? Where::kBehindAll : Where::kInBlock;
@@ -269,7 +190,7 @@ bool FileFinder::OpenBlock(const rocks::BlockHandle& block) {
                                                      /*get_context=*/nullptr, &lookup_, /*prefetch_buffer=*/nullptr,
                                                      /*for_compaction=*/false, /*async_read=*/false, status,
                                                      /*use_block_cache_for_lookup=*/true);
-  using Data = store::Open<rocks::Slice>;
+  using Data = OpenBlockIter<rocks::Slice>;
   if (!status.ok() || !Data::IsPlain(block_)) return false;
   block_offset_ = block.offset();
   entries_.begin = reinterpret_cast<const uint8_t*>(Data::Data(block_));

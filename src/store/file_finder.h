@@ -13,6 +13,7 @@
 #include "table/block_based/block_based_table_reader.h"
 
 #include "base/bytes.h"
+#include "store/index_separators.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -62,14 +63,6 @@ class FileFinder final {
   void PinTo(ByteView value, rocks::PinnableSlice* slice);
 
  private:
-  // Entries in order with where some of them begin: those whose keys are stored whole.
-  struct Entries {
-    const uint8_t* begin = nullptr;
-    const uint8_t* end = nullptr;  // the restart points follow
-    uint32_t point_count = 0;
-
-    const uint8_t* Point(uint32_t i) const;  // null: not within
-  };
   // Where the separators of one index lie, and where among them a key is thought to be.
   struct Guess {
     uint32_t index_id = 0;
@@ -97,10 +90,6 @@ class FileFinder final {
   static constexpr uint32_t kGuessedCountMin = 32;
   static constexpr int kPoorGuessesMax = 2;
 
-  const uint8_t* ReadSeparator(uint32_t i, ByteView* key) const;
-  bool IsBefore(ByteView separator, const rocks::LookupKey& key) const;
-  template <typename IsBeforeWanted>
-  bool Bisect(const IsBeforeWanted& is_before, uint32_t* low, uint32_t high) const;
   bool MakeGuess();
   bool GuessAt(ByteView key, uint32_t* at);
   bool Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const;
@@ -117,12 +106,11 @@ class FileFinder final {
   rocks::BlockCacheLookupContext lookup_{rocks::TableReaderCaller::kUserGet};
   rocks::IndexBlockIter index_;  // both only hold their block
   rocks::DataBlockIter block_;
-  Entries separators_;
-  bool separators_have_trailers_ = false;
+  IndexSeparators separators_;
   Guess guess_;
 
   uint64_t block_offset_ = kNoBlock;
-  Entries entries_;
+  BlockEntries entries_;
   bool has_own_sequence_ = false;  // all entries of the file have one, which is not stored with them
   uint64_t own_sequence_ = 0;
   const uint8_t* next_ = nullptr;  // the entry behind entry_key_; null: no position

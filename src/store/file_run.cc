@@ -85,6 +85,7 @@ FileRunStream::~FileRunStream() { CloseFile(); }
 
 void FileRunStream::CloseFile() {
   steps_.Forget();
+  ahead_.Close();
   if (entries_ != nullptr) std::destroy_at(entries_);
   entries_ = nullptr;
   table_ = nullptr;
@@ -94,6 +95,8 @@ void FileRunStream::CloseFile() {
 
 void FileRunStream::OpenFile(size_t index) {
   steps_.Forget();
+  ahead_.Close();
+  may_look_ahead_ = true;
   if (index == index_) return;
   CloseFile();
   arena_.emplace();
@@ -191,9 +194,13 @@ void FileRunStream::EndByDamage() {
 
 // Precondition: Valid().
 bool FileRunStream::NextOfFiles(rocks::IterateResult* result) {
-  if (steps_.is_inside() && !steps_.LeaveForNext(table_)) {
-    EndByDamage();
-    return false;
+  if (steps_.is_inside()) {
+    if (GoOnAhead(result)) return true;
+    if (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForNext(table_)) {
+      EndByDamage();
+      return false;
+    }
+    ahead_.Close();
   }
   if (!entries_->NextAndGetResult(result)) {
     GoOnForward();
@@ -205,8 +212,46 @@ bool FileRunStream::NextOfFiles(rocks::IterateResult* result) {
   if (table_ != nullptr && steps_.Enter(table_)) {
     bound_of_block_ = result->bound_check_result;
     result->key = steps_.key();
+    if (LooksAhead()) steps_.SetMarks();
   }
   return true;
+}
+
+// Inside a block Step() found no further entry: at a mark, at its end, or where it is not well-formed. False: RocksDB's
+// iterator has to go on.
+bool FileRunStream::GoOnAhead(rocks::IterateResult* result) {
+  for (;;) {
+    const int mark = steps_.PassMark();
+    if (mark == 0 && (!steps_.is_at_end() || !LooksAhead())) return false;
+    if (!ahead_.is_standing()) {
+      const rocks::Slice key = steps_.key();
+      may_look_ahead_ = ahead_.StandAt(table_, ToView(key), read_.iterate_upper_bound);
+    }
+    if (mark == 0) {
+      CachedBlocks::Block next;
+      may_look_ahead_ = may_look_ahead_ && ahead_.Peek(&next) && steps_.EnterNext(next);
+      if (!may_look_ahead_) return false;
+      ahead_.Advance();
+      bound_of_block_ = ahead_.is_within_bound() ? rocks::IterBoundCheck::kInbound : rocks::IterBoundCheck::kUnknown;
+      if (LooksAhead()) steps_.SetMarks();
+      break;
+    }
+    if (may_look_ahead_) mark == 1 ? ahead_.LookUp() : ahead_.Fetch();
+    if (steps_.Step()) break;
+  }
+  result->key = steps_.key();
+  result->bound_check_result = bound_of_block_;
+  result->value_prepared = true;
+  return true;
+}
+
+// Brings the file's iterator from another block to the entry on which the walk stands. False: it is not found.
+bool FileRunStream::LeaveBlock() {
+  entries_->Seek(steps_.key());
+  const bool found = entries_->Valid() && entries_->key() == steps_.key();
+  steps_.Forget();
+  ahead_.Close();
+  return found;
 }
 
 // From where the file's iterator stands; the bound of the block is only known going forward.
@@ -218,7 +263,8 @@ bool FileRunStream::EnterBlock() {
 // Precondition: Valid(). Inside a block there is nothing before the current entry, or it is not well-formed.
 void FileRunStream::PrevOfFiles() {
   if (!steps_.is_inside() && EnterBlock() && steps_.StepBack()) return;
-  if (steps_.is_inside() && !steps_.LeaveForPrev(table_)) return EndByDamage();
+  if (steps_.is_inside() && (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForPrev(table_))) return EndByDamage();
+  ahead_.Close();
   entries_->Prev();
   if (!entries_->Valid()) GoOnBackward();
   EnterBlock();

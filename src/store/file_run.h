@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "store/block_steps.h"
+#include "store/cached_blocks.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -97,11 +98,17 @@ class FileRunStream final : public rocks::InternalIterator {
   [[gnu::noinline]] bool NextOfFiles(rocks::IterateResult* result);
   [[gnu::noinline]] void PrevOfFiles();
   bool EnterBlock();
+  bool GoOnAhead(rocks::IterateResult* result);
+  bool LeaveBlock();
   void OpenFile(size_t index);
   void CloseFile();
   void GoOnForward();
   void GoOnBackward();
   void EndByDamage();
+  // Whether a block follows that is below the upper bound, as far as is known, and may be in the cache.
+  bool LooksAhead() const {
+    return may_look_ahead_ && (bound_of_block_ == rocks::IterBoundCheck::kInbound || read_.iterate_upper_bound == nullptr);
+  }
   bool IsAtEndOfFile() const { return !entries_->Valid() && entries_->status().ok(); }
 
   rocks::ColumnFamilyData* const family_;
@@ -114,6 +121,8 @@ class FileRunStream final : public rocks::InternalIterator {
   rocks::InternalIterator* entries_ = nullptr;  // of that file, in the arena
   rocks::BlockBasedTableIterator* table_ = nullptr;  // the same, unless deletions of ranges are merged in
   BlockSteps steps_;
+  CachedBlocks ahead_;    // standing: on the block that steps_ is inside
+  bool may_look_ahead_ = true;  // until a block was not in the cache
   rocks::IterBoundCheck bound_of_block_ = rocks::IterBoundCheck::kUnknown;
   rocks::IterateResult ignored_;
   rocks::Status damage_;  // why no file is open, since the last seek

@@ -45,14 +45,11 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
                                              "prefix_extractor=rocksdb.FixedPrefix.14;"};
     options.expert_family_options = WaitingMemtables();
     options.expert_family_options += kFilters[Below(std::size(kFilters))];
-    // Several blocks a file and several files a level, which are then walked one after the other; several restart points a
-    // block.
-    constexpr std::string_view kBlocks[] = {"block_size=150", "block_size=1000;block_restart_interval=3",
-                                            "block_size=500;block_restart_interval=1"};
+    // Several blocks a file and several files a level, which are then walked one after the other.
+    constexpr std::string_view kBlocks[] = {"150", "1000;block_restart_interval=3", "500;block_restart_interval=1"};
     if (Below(4) != 0) {
-      options.expert_family_options += "target_file_size_base=2000;block_based_table_factory={";
-      options.expert_family_options += kBlocks[Below(std::size(kBlocks))];
-      options.expert_family_options += "}";
+      options.expert_family_options += "target_file_size_base=2000;block_based_table_factory={block_size=";
+      (options.expert_family_options += kBlocks[Below(std::size(kBlocks))]) += "}";
     }
     Reopen();
   }

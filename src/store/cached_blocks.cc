@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Blocks are found by their place in the file, which the index tells, and are RocksDB's: checked when they came into the cache.
+#include "store/cached_blocks.h"
+
+#include "cache/cache_key.h"
+#include "monitoring/statistics_impl.h"
+#include "table/block_based/block_cache.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr size_t kLineBytes = 64;
+constexpr size_t kFetchedBytes = 512;
+
+// Private members have no names outside; an explicit instantiation may name them all the same.
+template <auto kTable>
+struct TableMember {
+  friend const rocks::BlockBasedTable& TableOf(const rocks::BlockBasedTableIterator& table) { return *(table.*kTable); }
+};
+template struct TableMember<&rocks::BlockBasedTableIterator::table_>;
+const rocks::BlockBasedTable& TableOf(const rocks::BlockBasedTableIterator& table);
+
+template <auto kEnd, auto kProtectionBytes>
+struct BlockMembers {
+  friend uint32_t EndOf(const rocks::Block& block) { return block.*kEnd; }
+  friend uint8_t ProtectionBytesOf(const rocks::Block& block) { return block.*kProtectionBytes; }
+};
+template struct BlockMembers<&rocks::Block::restart_offset_, &rocks::Block::protection_bytes_per_key_>;
+uint32_t EndOf(const rocks::Block& block);
+uint8_t ProtectionBytesOf(const rocks::Block& block);
+
+}  // namespace
+
+void CachedBlocks::CloseOpen() {
+  if (hit_count_ != 0) {
+    rocks::Statistics* const statistics = table_->get_rep()->ioptions.stats;
+    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_HIT, hit_count_);
+    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_DATA_HIT, hit_count_);
+    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_BYTES_READ, hit_bytes_);
+    hit_count_ = hit_bytes_ = 0;
+  }
+  if (next_ != nullptr) cache_->Release(next_);
+  if (current_ != nullptr) cache_->Release(current_);
+  next_ = current_ = nullptr;
+  table_ = nullptr;
+}
+
+bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key, const rocks::Slice* upper) {
+  const rocks::BlockBasedTable& file = TableOf(*table);
+  cache_ = file.get_rep()->table_options.block_cache.get();
+  if (cache_ == nullptr || !IndexSeparators::Serve(*file.get_rep())) return false;
+  const auto* const index = dynamic_cast<const rocks::IndexBlockIter*>(table->index_iter_.get());
+  if (index == nullptr || !separators_.Load(*file.get_rep(), *index)) return false;
+  at_ = 0;
+  const auto is_before = [&](ByteView separator) { return separators_.IsBefore(separator, key); };
+  if (!separators_.Bisect(is_before, &at_, separators_.point_count) || at_ == separators_.point_count) return false;
+  table_ = &file;
+  upper_ = upper;
+  is_looked_up_ = false;
+  return true;
+}
+
+void CachedBlocks::LookUp() {
+  if (is_looked_up_) return;
+  is_looked_up_ = true;
+  if (at_ + 1 == separators_.point_count) return;
+  rocks::BlockHandle here, next;
+  // No entry may be between the two.
+  if (separators_.ReadHandle(at_, &here) != separators_.Point(at_ + 1)) return;
+  if (separators_.ReadHandle(at_ + 1, &next) == nullptr) return;
+  const rocks::CacheKey key = table_->get_rep()->base_cache_key.WithOffsetForMinSizeRecord(next.offset());
+  next_ = cache_->Lookup(key.AsSlice());
+  if (next_ == nullptr) return;
+  const rocks::Cache::CacheItemHelper* const kind = cache_->GetCacheItemHelper(next_);
+  if (kind == nullptr || kind->role != rocks::CacheEntryRole::kDataBlock || cache_->Value(next_) == nullptr) {
+    cache_->Release(next_);
+    next_ = nullptr;
+    return;
+  }
+  const auto* const block = static_cast<const char*>(cache_->Value(next_));
+  for (size_t line = 0; line < sizeof(rocks::Block); line += kLineBytes) __builtin_prefetch(block + line);
+}
+
+void CachedBlocks::Fetch() {
+  LookUp();
+  if (next_ == nullptr) return;
+  const char* const entries = static_cast<const rocks::Block_kData*>(cache_->Value(next_))->data();
+  for (size_t line = 0; line < kFetchedBytes; line += kLineBytes) __builtin_prefetch(entries + line);
+  if (at_ + 2 < separators_.point_count) __builtin_prefetch(separators_.Point(at_ + 2));
+}
+
+bool CachedBlocks::Peek(Block* block) {
+  LookUp();
+  if (next_ == nullptr) return false;
+  const rocks::Block& found = *static_cast<const rocks::Block_kData*>(cache_->Value(next_));
+  if (found.size() == 0 || found.NumRestarts() == 0 || found.HasSeparatedKV() || ProtectionBytesOf(found) != 0) {
+    return false;
+  }
+  block->entries.begin = reinterpret_cast<const uint8_t*>(found.data());
+  block->entries.end = block->entries.begin + EndOf(found);
+  block->entries.point_count = found.NumRestarts();
+  block->sequence = table_->get_rep()->get_global_seqno(rocks::BlockType::kData);
+  return true;
+}
+
+void CachedBlocks::Advance() {
+  if (current_ != nullptr) cache_->Release(current_);
+  current_ = next_;
+  next_ = nullptr;
+  ++at_;
+  is_looked_up_ = false;
+  ++hit_count_;
+  hit_bytes_ += cache_->GetUsage(current_);
+}
+
+bool CachedBlocks::is_within_bound() const {
+  ByteView separator;
+  return upper_ == nullptr || (separators_.Read(at_, &separator) != nullptr &&
+                               separators_.UserKeyOf(separator) < ToView(*upper_));
+}
+
+}  // namespace cairn::store

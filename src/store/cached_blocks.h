@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The data blocks of a file that a walk comes to next, as far as they are in the block cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <rocksdb/advanced_cache.h>
+#include <rocksdb/slice.h>
+#include "table/block_based/block_based_table_iterator.h"
+#include "table/internal_iterator.h"
+
+#include "base/bytes.h"
+#include "store/index_separators.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// RocksDB's iterator looks for the next block when the one before has ended, and then waits for memory three or four times:
+// a sixth of a count. This looks for it while entries of the one before are still being read, in two steps, so
+// that each finds what the one before it asked memory for. It reads nothing from the file: where a block is not in the
+// cache RocksDB's iterator goes on, which reads ahead.
+//
+// Lifetime: holds up to two blocks in the cache until Close(). `table` must outlive that.
+// Thread rule: one thread at a time.
+class CachedBlocks final {
+ public:
+  // A block's entries, as the file has them.
+  struct Block {
+    BlockEntries entries;
+    uint64_t sequence = 0;  // of all entries, if the file has one for them; else rocks::kDisableGlobalSequenceNumber
+  };
+
+  CachedBlocks() = default;
+  CachedBlocks(const CachedBlocks&) = delete;
+  CachedBlocks& operator=(const CachedBlocks&) = delete;
+  ~CachedBlocks() { Close(); }
+  void Close() {
+    if (table_ != nullptr) CloseOpen();
+  }
+
+  // Stands on the block that has the entry of that internal key. False: the file's index is of another form. `upper`: see
+  // is_within_bound(); may be null. Precondition: closed.
+  bool StandAt(rocks::BlockBasedTableIterator* table, ByteView key, const rocks::Slice* upper);
+  bool is_standing() const { return table_ != nullptr; }
+
+  // The three steps to the next block. Each does what the ones before it would have done. Precondition: is_standing().
+  void LookUp();
+  void Fetch();
+  bool Peek(Block* block);  // false: it is not in the cache, or not of our form, or there is none
+
+  // Stands on the block that Peek() gave, and lets go of the one before.
+  void Advance();
+  // Whether that block is held by this: it is since the first Advance().
+  bool holds_current() const { return current_ != nullptr; }
+  // Whether all of the block that it stands on is below `upper`.
+  bool is_within_bound() const;
+
+ private:
+  void CloseOpen();
+
+  const rocks::BlockBasedTable* table_ = nullptr;  // null: closed
+  rocks::Cache* cache_ = nullptr;
+  IndexSeparators separators_;
+  const rocks::Slice* upper_ = nullptr;
+  uint32_t at_ = 0;  // the separator of the block that it stands on
+  bool is_looked_up_ = false;
+  rocks::Cache::Handle* current_ = nullptr;
+  rocks::Cache::Handle* next_ = nullptr;
+  uint64_t hit_count_ = 0;  // not yet ticked
+  uint64_t hit_bytes_ = 0;
+};
+
+}  // namespace cairn::store
