@@ -66,7 +66,7 @@ class BlockSteps final {
 
   // To the next entry of the block. False when there is none, or it is not well-formed: nothing has moved then.
   // Precondition: is_inside().
-  bool Step() {
+  [[gnu::always_inline]] bool Step() {
     uint32_t shared, own, value_bytes;
     const uint8_t* const at = ReadHead(at_, end_, &shared, &own, &value_bytes);
     if (at == nullptr) return false;

@@ -51,9 +51,15 @@ bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key, 
   if (cache_ == nullptr || !IndexSeparators::Serve(*file.get_rep())) return false;
   const auto* const index = dynamic_cast<const rocks::IndexBlockIter*>(table->index_iter_.get());
   if (index == nullptr || !separators_.Load(*file.get_rep(), *index)) return false;
-  at_ = 0;
   const auto is_before = [&](ByteView separator) { return separators_.IsBefore(separator, key); };
-  if (!separators_.Bisect(is_before, &at_, separators_.point_count) || at_ == separators_.point_count) return false;
+  // RocksDB's iterator mostly stands there; where it has looked ahead it does not.
+  at_ = OpenBlockIter<rocks::IndexValue>::LastPoint(*index);
+  ByteView before, here;
+  if (at_ >= separators_.point_count || separators_.Read(at_, &here) == nullptr || is_before(here) ||
+      (at_ != 0 && (separators_.Read(at_ - 1, &before) == nullptr || !is_before(before)))) {
+    at_ = 0;
+    if (!separators_.Bisect(is_before, &at_, separators_.point_count) || at_ == separators_.point_count) return false;
+  }
   table_ = &file;
   upper_ = upper;
   is_looked_up_ = false;

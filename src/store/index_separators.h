@@ -27,6 +27,7 @@ class OpenBlockIter : private rocks::BlockIter<Value> {
   static const char* Data(const Block& block) { return block.*(&OpenBlockIter::data_); }
   static uint32_t End(const Block& block) { return block.*(&OpenBlockIter::restarts_); }
   static uint32_t PointCount(const Block& block) { return block.*(&OpenBlockIter::num_restarts_); }
+  static uint32_t LastPoint(const Block& block) { return block.*(&OpenBlockIter::restart_index_); }
   static uint64_t Sequence(const Block& block) { return block.*(&OpenBlockIter::global_seqno_); }
   static bool IsPlain(const Block& block) {
     return Data(block) != nullptr && block.status().ok() && block.*(&OpenBlockIter::values_section_) == nullptr &&

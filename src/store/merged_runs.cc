@@ -176,4 +176,7 @@ void MergedRuns::Prev() {
   Take<false>(next_source_);
 }
 
+// Called from the header.
+template void MergedRuns::Turn<true>();
+
 }  // namespace cairn::store
