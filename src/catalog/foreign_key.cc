@@ -2,7 +2,7 @@
 // The bytes of a foreign key, version 1 of docs/formats/dictionary.md.
 #include "catalog/foreign_key.h"
 
-#include "catalog/record_envelope.h"
+#include "base/record_envelope.h"
 
 namespace cairn::catalog {
 namespace {

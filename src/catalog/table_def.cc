@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "catalog/record_envelope.h"
+#include "base/record_envelope.h"
 
 namespace cairn::catalog {
 namespace {

@@ -6,6 +6,7 @@ namespace cairn_rocksdb {
 class Allocator;
 class ColumnFamilyHandle;
 class Env;
+class FileIngestionHandle;
 class Iterator;
 class PinnableSlice;
 class SequentialFile;

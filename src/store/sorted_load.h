@@ -46,6 +46,7 @@ class SortedLoad {
 
  private:
   friend class LoadReader;
+  friend class PendingLoad;
   class Writer;
   Status OpenFile();
 

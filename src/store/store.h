@@ -151,6 +151,7 @@ class Store {
   friend class EmptyRanges;
   friend class Snapshot;
   friend class LoadReader;
+  friend class PendingLoad;
   friend class PointReader;
   friend class SortedLoad;
   friend class TempFile;

@@ -9,6 +9,7 @@
 
 #include "store/file_manager.h"
 #include "store/format_file.h"
+#include "store/pending_load.h"
 #include "store/rocks_options.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -163,6 +164,9 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->gate->CheckFreeSpace();
   DeleteLeftovers(options, *impl->gate, impl->root, handles[static_cast<size_t>(Family::kDictionary)]);
   std::unique_ptr<Store> opened(new Store(std::move(impl)));
+  if (Status finished = PendingLoad::FinishLoads(*opened); !finished.ok()) {
+    return WithDirectory(options.directory, finished.code(), finished.message());
+  }
   if (Status begun = opened->BeginCompactions(); !begun.ok()) {
     return WithDirectory(options.directory, begun.code(), begun.message());
   }

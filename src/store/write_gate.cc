@@ -163,6 +163,16 @@ void WriteGateKeeper::OnBackgroundError(rocks::BackgroundErrorReason reason, roc
   }
 }
 
+void WriteGateKeeper::StopForCommitted(const Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    error_ = Status(Status::Code::kReadOnly, "writing in " + options_.directory + " failed: " + std::string(status.message()));
+    failed_ = true;
+  }
+  Log(LogLevel::kError, status.ToString());
+  if (!wal_failed_.exchange(true) && options_.on_wal_failure) options_.on_wal_failure(status);
+}
+
 void WriteGateKeeper::OnErrorRecoveryEnd(const rocks::BackgroundErrorRecoveryInfo& info) {
   if (!info.new_bg_error.ok()) {
     if (info.new_bg_error.severity() >= rocks::Status::kHardError) SetError(info.new_bg_error);

@@ -50,8 +50,11 @@ class WriteGateKeeper final : public rocks::EventListener {
   void SetCompactionsStuck(uint64_t removable_bytes);
   void SetCompactionsMove();
 
-  // While files are taken over, a failure to write the manifest ends as a log does that cannot be written: it may name the
-  // files, and RocksDB deletes them after telling of the failure, so that the store could not be opened any more.
+  // What was committed cannot be shown: ends as a log does that cannot be written.
+  void StopForCommitted(const Status& status);
+
+  // While files are taken over, a failure to write the manifest ends so as well: it may name the files, and RocksDB
+  // deletes them after telling of the failure, so that the store could not be opened any more.
   class TakingOver {
    public:
     explicit TakingOver(WriteGateKeeper& gate) : gate_(gate) { gate_.taking_over_.fetch_add(1); }

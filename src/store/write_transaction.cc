@@ -118,9 +118,16 @@ WriteTransaction::WriteTransaction(Store* store) : store_(store), state_(State::
 WriteTransaction::WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> prepared)
     : store_(store), rocks_(std::move(prepared)), batch_(PlainBatch(*rocks_)), state_(State::kPrepared) {
   name_ = rocks_->GetName();
+  // Opening the store has read the same record.
+  std::vector<LoadRecord> records;
+  if (ReadLoadRecords(*batch_, &records).ok() && !records.empty()) {
+    load_ = std::make_unique<PendingLoad>(*store, std::move(records.front()));
+  }
 }
 
-WriteTransaction::~WriteTransaction() = default;
+WriteTransaction::~WriteTransaction() {
+  if (load_ != nullptr && state_ == State::kPrepared) load_->Keep();
+}
 
 void WriteTransaction::Restart() {
   PrepareThread();
@@ -164,6 +171,17 @@ Status WriteTransaction::MergeCounters(ByteView dictionary_key, const TableCount
   EncodeTableCounters(delta, &operand);
   return FromRocks(rocks::WriteBatchInternal::Merge(batch_, static_cast<uint32_t>(Family::kDictionary),
                                                     ToSlice(dictionary_key), ToSlice(operand.view())));
+}
+
+Status WriteTransaction::AttachLoad(std::unique_ptr<PendingLoad> load) {
+  if (state_ != State::kOpen) return PastPrepare();
+  if (load_ != nullptr) return Status::InvalidArgument("a second load of a transaction");
+  ByteBuffer value;
+  EncodeLoadRecord(load->record(), &value);
+  load_offset_ = batch_->GetDataSize();
+  CAIRN_RETURN_IF_ERROR(Put(Family::kDictionary, LoadRecordKey(load->record().number), value.view()));
+  load_ = std::move(load);
+  return Status::Ok();
 }
 
 // A change is appended, so its key ends `bytes_behind_key` before the batch does.
@@ -221,6 +239,7 @@ Status WriteTransaction::RollbackToSavepoint() {
   if (savepoints_.empty()) return Status::NotFound();
   const uint64_t bytes = savepoints_.back();
   savepoints_.pop_back();
+  if (load_ != nullptr && load_offset_ >= bytes) load_.reset();
   if (ordered_.load(std::memory_order_relaxed)) {
     std::vector<ChangeIndex::Place> places;
     PlaceVisitor visitor(*batch_, &places);
@@ -251,6 +270,7 @@ void WriteTransaction::Finish(bool reusable) {
   if (ordered_.load(std::memory_order_relaxed)) index_.Clear(nullptr);
   ordered_.store(false, std::memory_order_relaxed);
   savepoints_.clear();
+  load_.reset();
   const bool large = size_bytes_max_ > kReusedBytesMax;
   if (large) open_batch_.reset();
   if (open_batch_ != nullptr) open_batch_->Clear();
@@ -264,6 +284,7 @@ void WriteTransaction::Finish(bool reusable) {
 Status WriteTransaction::Prepare(ByteView name, Durability durability) {
   auto& impl = *store_->impl_;
   CAIRN_RETURN_IF_ERROR(impl.gate->Admit(UrgencyOf(*batch_), size_bytes()));
+  if (load_ != nullptr) CAIRN_RETURN_IF_ERROR(load_->Stage());
   rocks::Transaction* const old = rocks_.release();
   rocks_.reset(impl.db->BeginTransaction(impl.MakeWriteOptions(durability), Store::Impl::MakeTransactionOptions(), old));
   const rocks::Status named = rocks_->SetName(std::string(name));
@@ -299,6 +320,11 @@ Status WriteTransaction::Commit(Durability durability) {
   if (!prepared && !HasWrites()) return Rollback();
   auto& impl = *store_->impl_;
   CAIRN_RETURN_IF_ERROR(impl.gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes_max_));
+  if (load_ != nullptr) {
+    CAIRN_RETURN_IF_ERROR(load_->Stage());
+    // What is taken over is there for good, so the commit must be.
+    durability = Durability::kSync;
+  }
   rocks::Status status;
   if (prepared) {
     rocks_->GetWriteOptions()->sync = durability == Durability::kSync;
@@ -308,8 +334,24 @@ Status WriteTransaction::Commit(Durability durability) {
   } else {
     status = impl.root->Write(impl.MakeWriteOptions(durability), batch_);
   }
+  Status brought;
+  if (load_ != nullptr) brought = BringLoad(FromRocks(status));
   if (status.ok() || !prepared) Finish(status.ok());
-  return FromRocks(status);
+  return brought.ok() ? FromRocks(status) : std::move(brought);
+}
+
+// After the commit was written, or may have been.
+Status WriteTransaction::BringLoad(const Status& committed) {
+  if (!committed.ok()) {
+    load_->Keep();
+    return Status::Ok();
+  }
+  Status status = load_->HandOver();
+  if (status.ok()) return status;
+  load_->Keep();
+  Status lost(Status::Code::kIoError, "rows that are committed cannot be taken over before the next start: " + status.ToString());
+  store_->impl_->gate->StopForCommitted(lost);
+  return lost;
 }
 
 Status WriteTransaction::Rollback() {

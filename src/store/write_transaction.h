@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "store/change_index.h"
 #include "store/cursor.h"
+#include "store/pending_load.h"
 #include "store/table_counters.h"
 #include "store/types.h"
 
@@ -50,6 +51,12 @@ class WriteTransaction {
   // Adds to a counter record of the dictionary.
   Status MergeCounters(ByteView dictionary_key, const TableCounters& delta);
 
+  // Makes files of entries part of the transaction: they come into the store when it commits, or not at all. One load at
+  // most; it is not seen by reads of own changes. A savepoint rolled back to takes it away again.
+  Status AttachLoad(std::unique_ptr<PendingLoad> load);
+  // Null: none.
+  const PendingLoad* load() const { return load_.get(); }
+
   // Whether the order of the changes is there. Get, OpenCursor, HasChanged and FindPut make it, or Order() by itself.
   bool is_ordered() const { return ordered_.load(std::memory_order_acquire); }
   void Order() const;
@@ -82,7 +89,8 @@ class WriteTransaction {
   // another live transaction has the name.
   Status Prepare(ByteView name, Durability durability);
 
-  // Makes the changes visible to all, atomically. Without Prepare it may be refused (kNoSpace,
+  // Makes the changes visible to all, atomically; what a load brings becomes visible after the other changes, before this
+  // returns, and is synced at any durability. Without Prepare it may be refused (kNoSpace,
   // kReadOnly) with nothing written: roll back then. Any other error of a write (kIoError)
   // leaves the outcome unknown; options.on_wal_failure has been called.
   Status Commit(Durability durability);
@@ -119,6 +127,7 @@ class WriteTransaction {
   explicit WriteTransaction(Store* store);  // open
   WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> prepared);
   void Finish(bool reusable);
+  Status BringLoad(const Status& committed);
   void AddToOrder(ByteView key, bool is_put, size_t bytes_behind_key);
 
   Store* const store_;
@@ -133,6 +142,8 @@ class WriteTransaction {
   std::vector<uint64_t> savepoints_;     // the batch's bytes at each
   uint64_t size_bytes_max_ = 0;
   std::string name_;
+  std::unique_ptr<PendingLoad> load_;
+  uint64_t load_offset_ = 0;  // the batch's bytes before its record
 };
 
 }  // namespace cairn::store

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-namespace cairn::catalog {
+namespace cairn {
 
 // Appends the checksum of what was appended from `start` on: the version's byte, then the body.
 void SealRecord(size_t start, ByteBuffer* out);
@@ -17,4 +17,4 @@ void SealRecord(size_t start, ByteBuffer* out);
 // for version 0 and for bytes that are not what was sealed. `what` says in messages what the record is, such as "a foreign key".
 Status OpenRecord(ByteView bytes, std::string_view what, uint8_t newest, uint8_t* version, ByteView* body);
 
-}  // namespace cairn::catalog
+}  // namespace cairn

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Versions and checksums of the dictionary's definitions.
-#include "catalog/record_envelope.h"
+#include "base/record_envelope.h"
 
 #include <string>
 
 #include "base/crc32c.h"
 
-namespace cairn::catalog {
+namespace cairn {
 namespace {
 
 constexpr size_t kVersionBytes = 1;
@@ -30,4 +30,4 @@ Status OpenRecord(ByteView bytes, std::string_view what, uint8_t newest, uint8_t
   return Status::Ok();
 }
 
-}  // namespace cairn::catalog
+}  // namespace cairn

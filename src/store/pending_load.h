@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Files of sorted entries that come into the store with a transaction.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "store/load_record.h"
+#include "store/rocksdb_fwd.h"
+#include "store/sorted_load.h"
+
+namespace cairn::store {
+
+class Store;
+
+// A load waits in the store's folder `loads` for what becomes of the transaction that has its record
+// (WriteTransaction::AttachLoad), which is the only one to use this class but for tests and the opening of a store:
+//
+//   Make;  Stage;  the record is written, with the commit or with what prepares it;  HandOver after the commit.
+//
+// From HandOver on its entries are there, as of that moment: views that are older do not see them. A crash after the commit
+// leaves the rest to the next start (FinishLoads), one before it leaves files that are deleted there.
+//
+// The caller answers for it that from Stage to HandOver nobody else has, gets or writes keys of the load's indexes, and that
+// none are there.
+//
+// Lifetime: not longer than the store. The destructor deletes the files unless Keep() or HandOver() was called.
+// Thread rule: one thread at a time.
+class PendingLoad {
+ public:
+  // Takes the files over from `load`, which has entries of these indexes and of no others. They are durable then.
+  static Status Make(Store& store, SortedLoad* load, std::span<const IndexId> indexes,
+                     std::unique_ptr<PendingLoad>* made);
+  // That of a transaction found prepared, or committed, at start.
+  PendingLoad(Store& store, LoadRecord record);
+  PendingLoad(const PendingLoad&) = delete;
+  PendingLoad& operator=(const PendingLoad&) = delete;
+  ~PendingLoad();
+
+  const LoadRecord& record() const { return record_; }
+
+  // All that may fail of HandOver for want of room, files or memory. Errors: kNoSpace, kReadOnly, kIoError, kCorruption
+  // (a file is missing or damaged); then nothing has changed.
+  Status Stage();
+
+  // Makes the entries a part of the store, durably and all at once; stages first if that was not done. Afterwards the record may go.
+  Status HandOver();
+
+  // Leaves the files where they are.
+  void Keep() { keeps_ = true; }
+
+  // What was committed before the store was closed, or died, and is not handed over is so now; files of transactions that are neither
+  // committed nor prepared are deleted. Part of opening a store.
+  static Status FinishLoads(Store& store);
+
+ private:
+  std::vector<std::string> Paths() const;
+  Status FlushOverlapping();
+
+  Store& store_;
+  LoadRecord record_;
+  std::unique_ptr<rocks::FileIngestionHandle> staged_;
+  bool keeps_ = false;
+};
+
+// The records of loads among the changes of a batch.
+Status ReadLoadRecords(const rocks::WriteBatch& batch, std::vector<LoadRecord>* records);
+
+}  // namespace cairn::store
