@@ -30,32 +30,41 @@ Status TableLoad::Add(const dml::RowRef& row) {
   row_value_.Clear();
   table_->primary().EncodePrimaryKey(row.record, row.hidden_row_id, &primary_key_);
   table_->rows().Encode(row.record, &row_value_);
-  CAIRN_RETURN_IF_ERROR(AddPrimary());
+  CAIRN_RETURN_IF_ERROR(AddPrimary(primary_key_.view(), row_value_.view()));
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     key_.Clear();
     value_.Clear();
     table_->indexes()[index].EncodeEntry(row.record, primary_key_.view(), &key_, &value_);
-    CAIRN_RETURN_IF_ERROR(sorters_[index - 1]->Add(key_.view().substr(kIdBytes), value_.view()));
-    bytes_ += key_.size() + value_.size();
+    CAIRN_RETURN_IF_ERROR(AddSecondary(index, key_.view(), value_.view()));
   }
-  bytes_ += primary_key_.size() + row_value_.size();
-  ++row_count_;
   return !by_files() && bytes_ > kSmallBytes ? SwitchToFiles() : Status::Ok();
 }
 
-Status TableLoad::AddPrimary() {
-  if (!by_files()) return gathered_->Add(primary_key_.view(), row_value_.view());
-  const int order = primary_key_.view().compare(last_key_.view());
+Status TableLoad::AddEntry(size_t index, ByteView key, ByteView value) {
+  return index == 0 ? AddPrimary(key, value) : AddSecondary(index, key, value);
+}
+
+Status TableLoad::AddSecondary(size_t index, ByteView key, ByteView value) {
+  bytes_ += key.size() + value.size();
+  return sorters_[index - 1]->Add(key.substr(kIdBytes), value);
+}
+
+Status TableLoad::AddPrimary(ByteView key, ByteView value) {
+  ++row_count_;
+  bytes_ += key.size() + value.size();
+  if (!by_files() && options_.by_files) CAIRN_RETURN_IF_ERROR(SwitchToFiles());
+  if (!by_files()) return gathered_->Add(key, value);
+  const int order = key.compare(last_key_.view());
   if (order > 0) {
-    last_key_.Assign(primary_key_.view());
-    return load_->Add(primary_key_.view(), row_value_.view());
+    last_key_.Assign(key);
+    return load_->Add(key, value);
   }
   if (order == 0) {
     duplicate_ = LoadDuplicate();
     return Status::DuplicateKey();
   }
   if (late_ == nullptr) late_ = NewSorter();
-  return late_->Add(primary_key_.view(), row_value_.view());
+  return late_->Add(key, value);
 }
 
 Status TableLoad::SortRows(ExternalSorter* sorter, const ExternalSorter::Visit& visit) {
@@ -140,8 +149,7 @@ Status TableLoad::PutAll(const LoadTarget& target) {
   return Status::Ok();
 }
 
-Status TableLoad::Finish(const LoadTarget& target) {
-  if (!by_files()) return PutAll(target);
+Status TableLoad::FinishFiles() {
   CAIRN_RETURN_IF_ERROR(load_->CutFile());
   CAIRN_RETURN_IF_ERROR(MergeLate());
   LoadReader rows(*load_);
@@ -151,6 +159,12 @@ Status TableLoad::Finish(const LoadTarget& target) {
         [&rows](ByteView key, std::string* value) { return rows.Get(key, value); }));
     CAIRN_RETURN_IF_ERROR(load_->CutFile());
   }
+  return Status::Ok();
+}
+
+Status TableLoad::Finish(const LoadTarget& target) {
+  if (!by_files()) return PutAll(target);
+  CAIRN_RETURN_IF_ERROR(FinishFiles());
   return load_->Ingest();
 }
 

@@ -23,6 +23,8 @@ struct LoadOptions {
   uint64_t memory_bytes = uint64_t{32} << 20;
   // Asked now and then while sorting; true ends it with kInterrupted. Optional.
   std::function<bool()> interrupted;
+  // Rows go into files from the first on.
+  bool by_files = false;
 };
 
 // Where the entries of a load go that is too small for files of its own.
@@ -63,7 +65,14 @@ class TableLoad {
   // Records must be complete, as for RowWriter.
   Status Add(const dml::RowRef& row);
 
+  // An entry of a row, encoded elsewhere. Its row's comes in the primary index (0), which counts as the row.
+  Status AddEntry(size_t index, ByteView key, ByteView value);
+
   Status Finish(const LoadTarget& target);
+
+  // The same as far as files are written, which are left to the caller: rows first, then each index. Precondition: by_files().
+  Status FinishFiles();
+  store::SortedLoad& files() { return *load_; }
 
   // Whether there are more than kSmallBytes, so that Finish() ingests files.
   bool by_files() const { return load_ != nullptr; }
@@ -74,7 +83,8 @@ class TableLoad {
 
  private:
   std::unique_ptr<ExternalSorter> NewSorter() const;
-  Status AddPrimary();
+  Status AddPrimary(ByteView key, ByteView value);
+  Status AddSecondary(size_t index, ByteView key, ByteView value);
   Status SwitchToFiles();
   Status MergeLate();
   Status PutAll(const LoadTarget& target);

@@ -84,10 +84,10 @@ Status Catalog::LoadFormat() {
   ByteReader reader(value.view());
   uint64_t version;
   if (!reader.ReadVarint(&version) || version == 0) return Status::Corruption("the dictionary's format version is malformed");
-  if (version > kFormatWithForeignKeys) {
+  if (version > kFormatWithLoads) {
     return Status(Status::Code::kFormatTooNew, "the dictionary in " + store_->directory() + " has format " +
                                                    std::to_string(version) + ", this program knows up to " +
-                                                   std::to_string(kFormatWithForeignKeys));
+                                                   std::to_string(kFormatWithLoads));
   }
   format_version_ = version;
   return Status::Ok();
@@ -399,6 +399,19 @@ Status Catalog::SetAutoIncrementNext(Table& table, uint64_t next) {
   PutCounters(table.def().id, counters, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
   table.SetAutoIncrementNext(next);
+  return Status::Ok();
+}
+
+Status Catalog::AllowLoads() {
+  if (allows_loads_.load(std::memory_order_acquire)) return Status::Ok();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (format_version_ < kFormatWithLoads) {
+    Batch batch(*store_);
+    PutFormat(kFormatWithLoads, &batch);
+    CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+    format_version_ = kFormatWithLoads;
+  }
+  allows_loads_.store(true, std::memory_order_release);
   return Status::Ok();
 }
 

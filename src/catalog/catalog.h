@@ -95,6 +95,10 @@ class Catalog {
   // Sets the stored and the live AUTO_INCREMENT counter, also downwards.
   Status SetAutoIncrementNext(Table& table, uint64_t next);
 
+  // Before the first transaction of a process that brings files with it (store::PendingLoad): from then on the dictionary has a
+  // format that makes an earlier program refuse it, which would not know of them.
+  Status AllowLoads();
+
   // Writes the live counters of a table whose handed-out values are ahead of the committed ones, so
   // that a clean shutdown loses none.
   Status SaveCounters();
@@ -155,6 +159,7 @@ class Catalog {
 
   std::atomic<std::shared_ptr<const ForeignKeySet>> foreign_keys_{std::make_shared<const ForeignKeySet>()};
   std::atomic<uint64_t> definitions_version_{1};
+  std::atomic<bool> allows_loads_{false};
 
   std::shared_mutex live_mutex_;  // taken after mutex_
   std::unordered_map<TableId, std::shared_ptr<Table>> live_;  // guarded by live_mutex_

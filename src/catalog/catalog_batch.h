@@ -8,9 +8,10 @@
 
 namespace cairn::catalog {
 
-// The format of a dictionary that never had foreign keys, and of others.
+// The format of a dictionary that never had foreign keys or loads, and of others.
 inline constexpr uint64_t kFormatPlain = 1;
 inline constexpr uint64_t kFormatWithForeignKeys = 2;
+inline constexpr uint64_t kFormatWithLoads = 3;  // foreign keys too, perhaps
 
 inline void PutFormat(uint64_t version, store::Batch* batch) {
   ByteBuffer bytes;

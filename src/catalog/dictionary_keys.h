@@ -17,6 +17,7 @@ enum class RecordKind : char {
   kNextIds = 5,
   kDroppedIndex = 6,
   kForeignKey = 7,
+  kLoad = 8,  // the store's: store/load_record.h
 };
 
 inline std::string KindKey(RecordKind kind) { return std::string(1, static_cast<char>(kind)); }

@@ -59,6 +59,12 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
   if (codec.HasNullPart(record)) return Status::Ok();
   new_entry_.key.Clear();
   codec.EncodeTupleFromRecord(record, codec.own_part_count(), &new_entry_.key);
+  return ClaimUniqueKey(index);
+}
+
+// The key is new_entry_'s.
+Status RowWriter::ClaimUniqueKey(size_t index) {
+  const codec::IndexCodec& codec = table_->indexes()[index];
   Status status = LockAndFind(new_entry_.key.view());
   duplicate_index_ = index;
   // Who is deleting or changing the row of the entry has locked that row: the outcome decides, so
@@ -107,6 +113,18 @@ Status RowWriter::Insert(const RowRef& row) {
   CAIRN_RETURN_IF_ERROR(NoteInBuilds(row, new_primary_.view(), true));
   transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
   return Status::Ok();
+}
+
+Status RowWriter::InsertEncoded(size_t index, ByteView key, ByteView value) {
+  if (index == 0) {
+    new_primary_.Assign(key);
+    CAIRN_RETURN_IF_ERROR(ClaimPrimary());
+  } else if (table_->indexes()[index].unique()) {
+    // One with a NULL has its row's key in it, and is nobody else's.
+    new_entry_.key.Assign(key);
+    CAIRN_RETURN_IF_ERROR(ClaimUniqueKey(index));
+  }
+  return transaction_->Insert(key, value, lock_options_);
 }
 
 bool RowWriter::Affected(size_t index, const codec::ColumnSet& touched) const {

@@ -56,6 +56,10 @@ class RowWriter {
   // duplicate_primary_key() the row in the way.
   Status Insert(const RowRef& row);
 
+  // Adds one entry of a row that is encoded already; the row (index 0) comes before its other entries, each once. No
+  // guard is asked, nothing is counted, and no index may be in the making. Duplicates: as Insert.
+  Status InsertEncoded(size_t index, ByteView key, ByteView value);
+
   // Replaces `old_row` by `new_row`, which may have another primary key. `touched` are the columns
   // whose values may differ; indexes without any of them are left alone. The caller holds the
   // exclusive lock of the old row.
@@ -84,6 +88,7 @@ class RowWriter {
   Status LockAndFind(ByteView key);
   Status ClaimPrimary();
   Status ClaimUnique(size_t index, const uint8_t* record);
+  Status ClaimUniqueKey(size_t index);
   Status RemoveEntry(size_t index, ByteView key);
   Status InsertEntry(const Entry& entry);
   Status UpdateEntry(size_t index, const RowRef& old_row, const RowRef& new_row);

@@ -57,6 +57,7 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   store_options.log = options.log;
   store_options.on_wal_failure = [log = options.log](const Status& status) { FailStop(log, status); };
   started->sort_memory_bytes_ = std::clamp(store_options.memory_bytes / 8, kSortBytesMin, kSortBytesMax);
+  started->load_memory_ = std::make_unique<bulk::SortMemory>(started->sort_memory_bytes_);
   CAIRN_RETURN_IF_ERROR(store::Store::Open(store_options, &started->store_));
   CAIRN_RETURN_IF_ERROR(catalog::Catalog::Open(started->store_.get(), &started->catalog_));
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "bulk/sort_memory.h"
 #include "catalog/catalog.h"
 #include "engine/options.h"
 #include "jobs/worker.h"
@@ -37,6 +38,8 @@ class Engine {
 
   // What sorting for one statement may take of memory.
   uint64_t sort_memory_bytes() const { return sort_memory_bytes_; }
+  // As much again, for all statements together that load into tables others use.
+  bulk::SortMemory& load_memory() { return *load_memory_; }
 
   // The space of dropped indexes is worth looking at now.
   void WakeReclaimer();
@@ -52,6 +55,7 @@ class Engine {
   std::unique_ptr<jobs::Worker> worker_;
   std::unique_ptr<jobs::Worker> reliever_;
   uint64_t sort_memory_bytes_ = 0;
+  std::unique_ptr<bulk::SortMemory> load_memory_;
   LogSink* log_ = nullptr;
 };
 

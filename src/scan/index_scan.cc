@@ -36,6 +36,7 @@ Status IndexScan::BeginRange(bool forward, ByteView lower, ByteView upper) {
   const IndexId index = reader_->table().indexes()[options_.index].id();
   CAIRN_RETURN_IF_ERROR(
       range_.Begin(&reader_->transaction(), index, lower, upper, forward, !reader_->mode().skip_locked));
+  if (!reader_->mode().skip_locked) CAIRN_RETURN_IF_ERROR(reader_->transaction().WaitForClaim(index, reader_->mode().lock));
   return range_.Look();
 }
 

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "bulk/sort_memory.h"
+#include "bulk/statement_load.h"
 #include "bulk/table_load.h"
 #include "catalog/table_access.h"
 #include "codec/column_set.h"
@@ -44,7 +46,7 @@ class TableShare final : public Handler_share {
 
 // Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
 // methods are in files by theme: handler_open, handler_lock, handler_scan, handler_write, handler_bulk,
-// handler_auto_increment, handler_info, handler_ddl, handler_foreign.
+// handler_statement_load, handler_auto_increment, handler_info, handler_ddl, handler_foreign.
 //
 // Thread rule: one thread at a time, as the server promises for handlers.
 class Handler final : public handler, private CursorHolder, private scan::EntryFilter {
@@ -115,6 +117,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   // handler_bulk.cc: rows of a new table.
   void start_bulk_insert(ha_rows rows, uint flags) override;
+
+  // handler_statement_load.cc: many rows for an empty table.
+  int end_bulk_insert() override;
 
   // handler_auto_increment.cc
   void get_auto_increment(ulonglong offset, ulonglong increment, ulonglong wanted, ulonglong* first,
@@ -206,6 +211,12 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void ShowDuplicate(const bulk::LoadDuplicate& duplicate);
   int FailLoad(const Status& status);
   int FinishLoad();
+  bool MayLoadStatement() const;
+  Status TryStatementLoad();
+  Status ConsiderStatementLoad();
+  int AddToStatementLoad(const uchar* record);
+  int FailStatementLoad(const Status& status);
+  void DropStatementLoad();
   int CheckLoadEnded();
   void EndCopy();
   bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;
@@ -243,6 +254,13 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool copy_begun_ = false;
   bool bulk_insert_begun_ = false;
   bool load_decided_ = false;
+
+  // Rows of a statement that wait for its end; null unless they go past the transaction.
+  bulk::SortMemory::Share load_memory_;
+  std::unique_ptr<bulk::StatementLoad> statement_load_;
+  bool statement_load_decided_ = false;
+  bool tolerates_duplicates_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE
+
   bool scan_started_ = false;
   Narrowed narrowed_ = Narrowed::kNo;
   ByteBuffer range_begin_;  // where the range that comes next begins; empty: not said

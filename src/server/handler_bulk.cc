@@ -114,13 +114,15 @@ int Handler::FinishLoad() {
 
 // Rows of a load that the server neither ends nor gives up must not get lost silently.
 int Handler::CheckLoadEnded() {
-  const bool lost = load_ != nullptr && !ha_thd()->is_error();
+  const bool lost = (load_ != nullptr || statement_load_ != nullptr) && !ha_thd()->is_error();
   EndCopy();
-  return lost ? Fail(Status(Status::Code::kInterrupted, "the copy into " + name_ + " was not ended")) : 0;
+  return lost ? Fail(Status(Status::Code::kInterrupted, "the load into " + name_ + " was not ended")) : 0;
 }
 
 void Handler::EndCopy() {
   load_.reset();
+  DropStatementLoad();
+  statement_load_decided_ = false;
   copy_begun_ = false;
   bulk_insert_begun_ = false;
   load_decided_ = false;

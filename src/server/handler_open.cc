@@ -126,6 +126,9 @@ int Handler::extra(ha_extra_function operation) {
   switch (operation) {
     case HA_EXTRA_KEYREAD: keyread_ = true; break;
     case HA_EXTRA_NO_KEYREAD: keyread_ = false; break;
+    case HA_EXTRA_IGNORE_DUP_KEY:
+    case HA_EXTRA_WRITE_CAN_REPLACE:
+    case HA_EXTRA_INSERT_WITH_UPDATE: tolerates_duplicates_ = true; break;
     case HA_EXTRA_BEGIN_COPY: copy_begun_ = true; break;
     case HA_EXTRA_END_COPY: return FinishLoad();
     case HA_EXTRA_ABORT_COPY: EndCopy(); break;
@@ -137,6 +140,7 @@ int Handler::extra(ha_extra_function operation) {
 // The end of a statement for this table.
 int Handler::reset() {
   EndCopy();
+  tolerates_duplicates_ = false;
   LeaveSession();
   scan_.Close();
   reader_.Reset();

@@ -57,9 +57,11 @@ int Handler::write_row(const uchar* record) {
   }
   if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
   if (load_ != nullptr) return LoadRow(record);
+  if (statement_load_ != nullptr) return AddToStatementLoad(record);
   BindWriter();
   Status status = writer_.Insert(RowOf(record));
   if (status.ok()) NoteAutoIncrement(record);
+  if (status.ok() && bulk_insert_begun_) status = ConsiderStatementLoad();
   if (status.ok()) status = CommitCopiedRows();
   return FinishWrite(status);
 }

@@ -95,6 +95,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
     return 0;
   }
   if (!session->transaction().is_active()) return 0;
+  if (const Status whole = session->CheckNoOpenLoad(); !whole.ok()) return RaiseError(thd, whole);
   session->EndStatement();
   MYSQL_XID server_xid;
   thd_get_xid(thd, &server_xid);

@@ -82,17 +82,24 @@ void Session::EndStatement() {
 
 Status Session::RollbackStatement() {
   DetachCursors();
+  has_open_load = false;
   return transaction_->RollbackStatement();
 }
 
 Status Session::Commit(store::Durability durability) {
   DetachCursors();
   if (!transaction_->is_active()) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(CheckNoOpenLoad());
   return transaction_->Commit(durability);
+}
+
+Status Session::CheckNoOpenLoad() const {
+  return has_open_load ? Status(Status::Code::kInterrupted, "a statement's rows were not taken to their end") : Status::Ok();
 }
 
 Status Session::Rollback() {
   DetachCursors();
+  has_open_load = false;
   if (!transaction_->is_active()) return Status::Ok();
   return transaction_->Rollback();
 }

@@ -50,6 +50,7 @@ class Session {
   void EndStatement();
   Status RollbackStatement();
   Status Commit(store::Durability durability);
+  Status CheckNoOpenLoad() const;
   Status Rollback();
 
   // Commits what was changed so far and goes on in a new transaction of the same statement. Only for
@@ -59,6 +60,9 @@ class Session {
 
   // Lets scans go on over what the transaction has written meanwhile.
   void DetachCursors();
+
+  // Rows of a statement are gathered and not yet a part of the transaction, which must not be committed so.
+  bool has_open_load = false;
 
   // The outcome of a commit that was made in commit_ordered, told to commit() later.
   bool committed_in_order = false;

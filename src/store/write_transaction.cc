@@ -111,6 +111,27 @@ class KeyVisitor final : public BatchVisitor {
   const std::function<void(Family, ByteView)>& visit_;
 };
 
+// Tells puts of the data family, until somebody has enough.
+class PutVisitor final : public BatchVisitor {
+ public:
+  explicit PutVisitor(const std::function<Status(ByteView key, ByteView value)>& visit) : visit_(visit) {}
+
+  Status TakeStatus() { return std::move(status_); }
+
+  rocks::Status PutCF(uint32_t family, const rocks::Slice& key, const rocks::Slice& value) override {
+    if (family == static_cast<uint32_t>(Family::kData)) status_ = visit_(ToView(key), ToView(value));
+    return rocks::Status::OK();
+  }
+  rocks::Status DeleteCF(uint32_t, const rocks::Slice&) override { return rocks::Status::OK(); }
+  rocks::Status SingleDeleteCF(uint32_t, const rocks::Slice&) override { return rocks::Status::OK(); }
+  rocks::Status MergeCF(uint32_t, const rocks::Slice&, const rocks::Slice&) override { return rocks::Status::OK(); }
+  bool Continue() override { return status_.ok(); }
+
+ private:
+  const std::function<Status(ByteView key, ByteView value)>& visit_;
+  Status status_;
+};
+
 }  // namespace
 
 WriteTransaction::WriteTransaction(Store* store) : store_(store), state_(State::kFinished) { Restart(); }
@@ -389,6 +410,18 @@ bool WriteTransaction::FindPut(ByteView lower, ByteView upper, bool forward, siz
     return true;
   }
   return false;
+}
+
+bool WriteTransaction::HasOnlyPuts() const {
+  return load_ == nullptr && !batch_->HasDelete() && !batch_->HasSingleDelete() && !batch_->HasDeleteRange() &&
+         !batch_->HasMerge();
+}
+
+Status WriteTransaction::ForEachPut(const std::function<Status(ByteView key, ByteView value)>& visit) const {
+  PutVisitor visitor(visit);
+  const rocks::Status walked = batch_->Iterate(&visitor);
+  CAIRN_RETURN_IF_ERROR(visitor.TakeStatus());
+  return FromRocks(walked);
 }
 
 Status WriteTransaction::ForEachCounters(const std::function<void(ByteView, const TableCounters&)>& visit) const {

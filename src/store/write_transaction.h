@@ -115,6 +115,11 @@ class WriteTransaction {
   };
   bool FindPut(ByteView lower, ByteView upper, bool forward, size_t deleted_count_max, FoundPut* found) const;
 
+  // Whether nothing was removed, merged or loaded.
+  bool HasOnlyPuts() const;
+  // Visits the puts of the data family in the order they were made; an error of `visit` ends it and is returned.
+  Status ForEachPut(const std::function<Status(ByteView key, ByteView value)>& visit) const;
+
   // Visits the keys of all changes in the order they were made.
   Status ForEachKey(const std::function<void(Family, ByteView)>& visit) const;
 

@@ -135,6 +135,26 @@ bool PointLocks::Holds(LockOwner& owner, ByteView key, LockMode mode) const {
   return mine != nullptr && mine->mode >= mode;
 }
 
+bool PointLocks::OthersHold(const LockOwner& owner, std::span<const IndexId> indexes) const {
+  const auto is_others = [&](const LockEntry& entry) {
+    if (entry.key_size < 4 || std::ranges::find(indexes, IndexId(LoadBe32(entry.key().data()))) == indexes.end()) return false;
+    for (const LockRequest* held = entry.holders; held != nullptr; held = held->next) {
+      if (held->owner != &owner) return true;
+    }
+    return false;
+  };
+  for (size_t i = 0; i <= shard_mask_; ++i) {
+    const LockShard& shard = shards_[i].shard;
+    std::lock_guard lock(shard.mutex);
+    for (size_t bucket = 0; bucket < shard.bucket_count(); ++bucket) {
+      for (const LockEntry* entry = shard.bucket(bucket); entry != nullptr; entry = entry->next) {
+        if (is_others(*entry)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 uint64_t PointLocks::memory_bytes() const {
   uint64_t bytes = 0;
   for (size_t i = 0; i <= shard_mask_; ++i) {

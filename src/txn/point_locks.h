@@ -8,8 +8,10 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
+#include "base/ids.h"
 #include "txn/lock_table.h"
 #include "txn/row_locks.h"
 
@@ -45,6 +47,9 @@ class PointLocks final : public RowLocks {
   void Unlock(LockOwner& owner, LockRequest* handle) override;
   void ReleaseAll(LockOwner& owner) override;
   bool Holds(LockOwner& owner, ByteView key, LockMode mode) const override;
+
+  // Whether anybody else holds a lock on a key of these indexes. Walks the whole table, shard by shard.
+  bool OthersHold(const LockOwner& owner, std::span<const IndexId> indexes) const;
 
   uint64_t memory_bytes() const override;
   uint64_t lock_count() const override;

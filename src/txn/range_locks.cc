@@ -112,6 +112,14 @@ void RangeLocks::ReleaseAll(Holdings* holdings) {
   holdings->clear();
 }
 
+bool RangeLocks::OthersHold(const LockOwner& owner, IndexId index) const {
+  const Shard& shard = ShardOf(index);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.holdings.find(index.value);
+  return found != shard.holdings.end() &&
+         std::ranges::any_of(found->second, [&owner](const RangeHolding* holding) { return holding->owner != &owner; });
+}
+
 size_t RangeLocks::RangeCount(IndexId index) const {
   const Shard& shard = ShardOf(index);
   std::lock_guard lock(shard.mutex);

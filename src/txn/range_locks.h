@@ -77,6 +77,9 @@ class RangeLocks {
   // Releases all that is in the list and empties it.
   void ReleaseAll(Holdings* holdings);
 
+  // Whether anybody else has a range in the index, or walks there.
+  bool OthersHold(const LockOwner& owner, IndexId index) const;
+
   // For people and tests: ranges held in an index by ended scans and by walks.
   size_t RangeCount(IndexId index) const;
 

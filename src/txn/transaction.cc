@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/endian.h"
+#include "base/index_bounds.h"
 #include "store/store.h"
 #include "txn/transaction_manager.h"
 
@@ -22,10 +23,12 @@ IndexId IndexOf(ByteView key) { return IndexId(key.size() < 4 ? 0 : LoadBe32(key
 class NumberKey {
  public:
   explicit NumberKey(uint64_t owner_id) { StoreBe64(bytes_ + 4, owner_id); }
-  ByteView view() const { return AsBytes(bytes_, sizeof bytes_); }
+  ByteView view() const { return AsBytes(bytes_, 12); }
+  // Another one, for its claims.
+  ByteView claims() const { return AsBytes(bytes_, sizeof bytes_); }
 
  private:
-  char bytes_[12] = {};
+  char bytes_[13] = {};
 };
 
 template <typename T>
@@ -89,7 +92,15 @@ void Transaction::DropView() {
 
 Status Transaction::Lock(ByteView key, const LockOptions& options, LockResult* result) {
   LockResult got;
-  CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, key, options, &got));
+  for (bool waited = false;; waited = true) {
+    CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, key, options, &got));
+    got.waited |= waited;
+    const uint64_t claimer_id = manager_.claims_.HolderOf(*this, IndexOf(key));
+    // Who has the key since before keeps it: the other gives his claim up.
+    if (claimer_id == 0 || !got.newly_acquired || got.handle->count != 1) break;
+    manager_.locks_.Unlock(*this, got.handle);
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(claimer_id).claims(), options));
+  }
   if (strict_snapshot_ && options.is_row && got.newly_acquired && options.mode == LockMode::kExclusive && view_.taken()) {
     if (Status status = CheckUnchangedSinceView(key); !status.ok()) {
       manager_.locks_.Unlock(*this, got.handle);
@@ -154,18 +165,86 @@ Status Transaction::Insert(ByteView key, ByteView value, const LockOptions& opti
         return writes_->Put(store::Family::kData, key, value);
       }
     }
-    CAIRN_RETURN_IF_ERROR(WaitForEndOf(holder_id, options));
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(holder_id).view(), options));
   }
 }
 
-// Who holds ranges also holds a lock on its own number, so that waiting for it is an ordinary wait.
-Status Transaction::WaitForEndOf(uint64_t owner_id, const LockOptions& options) {
+// Who holds ranges also holds a lock on its own number, so that waiting for it is an ordinary wait. So it is with claims.
+Status Transaction::WaitForKey(ByteView key, const LockOptions& options) {
   LockOptions shared = options;
   shared.mode = LockMode::kShared;
   LockResult got;
-  CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, NumberKey(owner_id).view(), shared, &got));
+  CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, key, shared, &got));
   manager_.locks_.Unlock(*this, got.handle);
   return Status::Ok();
+}
+
+Status Transaction::WaitForClaim(IndexId index, const LockOptions& options) {
+  while (const uint64_t claimer_id = manager_.claims_.HolderOf(*this, index)) {
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(claimer_id).claims(), options));
+  }
+  return Status::Ok();
+}
+
+bool Transaction::AreEmpty(std::span<const IndexId> indexes, Status* status) const {
+  store::Cursor cursor;
+  for (const IndexId index : indexes) {
+    const IndexBounds bounds(index);
+    *status = manager_.store_.OpenCursor(store::Family::kData, {.lower_bound = bounds.lower(), .upper_bound = bounds.upper()},
+                                         &cursor);
+    if (!status->ok()) return false;
+    cursor.SeekToFirst();
+    *status = cursor.status();
+    if (!status->ok() || cursor.Valid()) return false;
+  }
+  return true;
+}
+
+Status Transaction::ClaimIndexes(std::span<const IndexId> indexes, bool* claimed) {
+  assert(is_active() && !has_claims_);
+  *claimed = false;
+  const NumberKey number(id());
+  const LockOptions own{.mode = LockMode::kExclusive, .wait = LockWait::kNoWait, .is_row = false};
+  LockResult key;
+  // Before the claim is there to be found. Only those who met an earlier one may have it still.
+  if (!manager_.locks_.Lock(*this, number.claims(), own, &key).ok()) return Status::Ok();
+  Status status;
+  if (manager_.claims_.Claim(*this, indexes)) {
+    const bool is_alone = !manager_.locks_.OthersHold(*this, indexes) &&
+                          std::ranges::none_of(indexes, [this](IndexId index) { return manager_.ranges_.OthersHold(*this, index); });
+    has_claims_ = *claimed = is_alone && AreEmpty(indexes, &status);
+    if (!has_claims_) manager_.claims_.Release(*this);
+  }
+  if (!*claimed) manager_.locks_.Unlock(*this, key.handle);
+  return status;
+}
+
+// Of one that was found prepared.
+Status Transaction::ClaimRecovered() {
+  if (writes_->load() == nullptr) return Status::Ok();
+  const std::vector<IndexId>& indexes = writes_->load()->record().indexes;
+  bool claimed;
+  CAIRN_RETURN_IF_ERROR(ClaimIndexes(indexes, &claimed));
+  if (!claimed) return Status::Corruption("the prepared transaction " + name_ + " loads an index in which others are");
+  for (const IndexId index : indexes) NoteWritten(index);
+  return Status::Ok();
+}
+
+Status Transaction::AttachLoad(std::unique_ptr<store::PendingLoad> load) {
+  assert(has_claims_);
+  BeforeChange();
+  BatchLatch::Hold hold(latch_);
+  for (const IndexId index : load->record().indexes) NoteWritten(index);
+  write_count_.store(write_count() + 1, std::memory_order_relaxed);
+  return writes_->AttachLoad(std::move(load));
+}
+
+Status Transaction::TakeBack(const std::function<Status(ByteView key, ByteView value)>& visit, bool* taken) {
+  *taken = writes_open_ && writes_->HasOnlyPuts() &&
+           std::ranges::all_of(savepoints_, [](const Savepoint& savepoint) { return savepoint.set && savepoint.at_start; });
+  if (!*taken) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(writes_->ForEachPut(visit));
+  return EmptyWrites();
 }
 
 RangeLocks& Transaction::ranges() const { return manager_.ranges_; }
@@ -221,6 +300,10 @@ store::TableCounters Transaction::PendingTableCounters(TableId table) const {
 
 bool Transaction::HasWritten(IndexId index) const {
   return std::binary_search(written_.begin(), written_.end(), index);
+}
+
+bool Transaction::HasWrittenOnly(std::span<const IndexId> indexes) const {
+  return std::ranges::all_of(written_, [&](IndexId index) { return std::ranges::find(indexes, index) != indexes.end(); });
 }
 
 bool Transaction::HasWrites() const { return writes_open_ && writes_->HasWrites(); }
@@ -360,6 +443,7 @@ void Transaction::End() {
   assert(!writes_open_);
   // Ranges first: who waits for this transaction because of one finds it gone when it wakes.
   manager_.ranges_.ReleaseAll(&range_holdings_);
+  if (std::exchange(has_claims_, false)) manager_.claims_.Release(*this);
   manager_.locks_.ReleaseAll(*this);
   DropView();
   prepared_ = false;

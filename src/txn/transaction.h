@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "store/types.h"
 #include "store/write_transaction.h"
 #include "txn/batch_latch.h"
+#include "txn/index_claims.h"
 #include "txn/range_locks.h"
 #include "txn/range_walk.h"
 #include "txn/row_locks.h"
@@ -97,6 +100,26 @@ class Transaction final : public LockOwner {
   void EndRange(WalkedRange* walk);
   RangeLocks& ranges() const;
 
+  // Waits while another transaction has claimed the index. Who walks over a range, and waits for what others have not
+  // committed there, calls it once the range is begun.
+  Status WaitForClaim(IndexId index, const LockOptions& options);
+
+  // Whether nobody has committed an entry that is still there in any of the indexes. False also after an error.
+  bool AreEmpty(std::span<const IndexId> indexes, Status* status) const;
+
+  // Claims whole indexes until the transaction ends: afterwards nobody else has a lock, a range or an uncommitted entry in
+  // them, nor gets one. Never waits: it is not done if somebody has, or if an index has entries.
+  Status ClaimIndexes(std::span<const IndexId> indexes, bool* claimed);
+
+  // Makes files of entries part of the changes (store::WriteTransaction::AttachLoad). The statement must be the transaction's only
+  // one, as its own reads do not see them. Precondition: the load's indexes are claimed, and own changes have nothing of them.
+  Status AttachLoad(std::unique_ptr<store::PendingLoad> load);
+
+  // Gives all entries that the transaction has put, in the order that was done in, and takes them back; its locks and the counters
+  // stay. Not done if it has changed anything else, or if a savepoint lies in between. After an error of `visit` only Rollback
+  // may follow.
+  Status TakeBack(const std::function<Status(ByteView key, ByteView value)>& visit, bool* taken);
+
   // The first entry in [lower, upper) of an index, or the last when not `forward`, that another active
   // transaction has put and not committed. Waits for commits that are being written. kInterrupted.
   Status FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, bool* found, PendingEntry* entry);
@@ -131,6 +154,9 @@ class Transaction final : public LockOwner {
 
   // Whether this transaction changed the index; may be true for changes rolled back meanwhile.
   bool HasWritten(IndexId index) const;
+
+  // Whether it has changed none but these.
+  bool HasWrittenOnly(std::span<const IndexId> indexes) const;
 
   // Whether something was committed since a read view that is kept was taken.
   bool IsViewBehind() const;
@@ -184,7 +210,8 @@ class Transaction final : public LockOwner {
   void OpenWrites();
   void NoteWritten(IndexId index);
   static uint64_t BitOf(IndexId index) { return uint64_t{1} << (index.value % 64); }
-  Status WaitForEndOf(uint64_t owner_id, const LockOptions& options);
+  Status WaitForKey(ByteView key, const LockOptions& options);
+  Status ClaimRecovered();
   // Around what changes the batch and takes long; see BatchLatch.
   class LongChange;
   void OrderWrites();    // so that they can be read
@@ -211,6 +238,7 @@ class Transaction final : public LockOwner {
   // first insertion into the index looks for range locks, in sequentially consistent order.
   std::atomic<uint64_t> written_bits_{0};
   RangeLocks::Holdings range_holdings_;
+  bool has_claims_ = false;
   store::Snapshot view_;
   std::atomic<Isolation> isolation_{Isolation::kRepeatableRead};
   bool strict_snapshot_ = false;

@@ -59,6 +59,7 @@ Status TransactionManager::RecoverPrepared() {
     transaction->prepared_ = true;
     transaction->listed_prepared_.store(true, std::memory_order_relaxed);
     CAIRN_RETURN_IF_ERROR(LockRecovered(*transaction));
+    CAIRN_RETURN_IF_ERROR(transaction->ClaimRecovered());
     CAIRN_RETURN_IF_ERROR(CountRecovered(*transaction));
     Detach(std::move(transaction));
   }

@@ -120,6 +120,7 @@ class TransactionManager {
   store::Store& store_;
   PointLocks locks_;
   RangeLocks ranges_;
+  IndexClaims claims_;
   const TransactionHooks hooks_;
   std::atomic<uint64_t> next_id_{1};
 
