@@ -167,6 +167,7 @@ Status PendingLoad::HandOver() {
   db->ReleaseSnapshot(view);
   staged_.reset();
   CAIRN_RETURN_IF_ERROR(FromRocks(status));
+  store_.impl_->load_count.fetch_add(1, std::memory_order_relaxed);
   // Before anybody may change the entries: with the record their being there must mean that they came.
   return FromRocks(db->Delete(store_.impl_->MakeWriteOptions(Durability::kOs), store_.Handle(Family::kDictionary),
                               LoadRecordKey(record_.number)));

@@ -112,6 +112,7 @@ std::vector<std::unique_ptr<WriteTransaction>> Store::TakeRecovered() {
   return recovered;
 }
 
+uint64_t Store::load_count() const { return impl_->load_count.load(std::memory_order_relaxed); }
 WriteGate Store::write_gate() const { return impl_->gate->state(); }
 Status Store::WriteGateStatus() const { return impl_->gate->Reason(); }
 void Store::CheckFreeSpace() { impl_->gate->CheckFreeSpace(); }

@@ -137,6 +137,9 @@ class Store {
   // Reads every block of every file and checks it. kCorruption names the first bad file.
   Status VerifyChecksums();
 
+  // How many loads have come with their transactions since the store was opened.
+  uint64_t load_count() const;
+
   // Whether and why writes are refused now.
   WriteGate write_gate() const;
   Status WriteGateStatus() const;

@@ -48,6 +48,7 @@ class Store::Impl {
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them
   std::array<rocks::ColumnFamilyHandle*, kFamilyCount> handles{};
   std::atomic<bool> recovered_taken{false};
+  std::atomic<uint64_t> load_count{0};        // handed over
   std::atomic<uint64_t> next_load_number{1};  // of a PendingLoad
 
   // Of PaceCompactions: all but the first two are its thread's.
