@@ -33,7 +33,7 @@ Status StatementLoad::Begin(txn::Transaction* transaction, bool* begun) {
   *begun = false;
   if (!transaction->HasWrittenOnly(indexes_)) return Status::Ok();
   Status status;
-  if (!transaction->AreEmpty(indexes_, &status)) return status;
+  if (!transaction->AreEmpty({&indexes_.front(), 1}, &status)) return status;
   return transaction->TakeBack(
       [this](ByteView key, ByteView value) { return load_.AddEntry(IndexOf(key), key, value); }, begun);
 }

@@ -285,6 +285,17 @@ TEST_F(CatalogTest, HiddenRowIdsGoOnAfterTheLastRowAndAfterPreparedOnes) {
   EXPECT_EQ(Find("d/one")->TakeRowId(), 9u);
 }
 
+TEST_F(CatalogTest, LoadsKeepEarlierProgramsOut) {
+  const std::string key = KindKey(RecordKind::kFormat);
+  EXPECT_EQ(Get(key, nullptr, Family::kDictionary), "\x01");
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(catalog->AllowLoads().ok());
+    EXPECT_EQ(Get(key, nullptr, Family::kDictionary), "\x03");
+    catalog.reset();
+    ASSERT_TRUE(Catalog::Open(store.get(), &catalog).ok());
+  }
+}
+
 TEST_F(CatalogTest, ANewerFormatIsRefusedAndDamageIsCorruption) {
   const TableDef def = Create(Def("d/one"))->def();
   store::Batch batch(*store);

@@ -230,7 +230,7 @@ TEST_F(EngineTest, ANewerDictionaryIsRefusedAndLeftAsItIs) {
     batch.Put(Family::kDictionary, key, version);
     ASSERT_TRUE(store.Write(batch, Durability::kSync).ok());
   };
-  put_version(engine->store(), "\x03");
+  put_version(engine->store(), "\x04");
   engine.reset();
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Status status = Start();

@@ -20,6 +20,7 @@ PROOFS = {
     "a commit taken out of the ledger": "DELETE FROM ledger ORDER BY seq DESC LIMIT 1",
     "a counter counted twice": "UPDATE counter SET hits = hits + 1 LIMIT 1",
     "children whose parent went": f"{UNCHECKED} DELETE FROM crash_family.parent WHERE id = 0",
+    "rows beside loaded ones": "INSERT INTO crash_load.load1 VALUES (-5000, -1, '', ''), (-5001, -2, '', '')",
     "a child that went alone": f"{UNCHECKED} DELETE FROM crash_family.child WHERE slot = 1 LIMIT 1",
 }
 

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import checks, family
+from . import checks, family, load_writer
 from .binlog import Replay
 from .client import Connection, SqlError
 from .ddl_writer import DdlWriter, IndexWriter, State, check
 from .family import FamilyWriter
+from .load_writer import LoadWriter
 from .schema import DATABASE, DDL_DATABASE, REPLAY_DATABASE, create_statements
 from .server import Server
 from .writers import Acknowledged, Writer, new_models
@@ -32,6 +33,7 @@ class Options:
     ddl: bool = True
     family_writers: int = 3  # the last of them by XA
     promise: int | None = None  # check as if this were the flush setting
+    load_writers: int = load_writer.LOAD_WRITERS
     tamper: str = ""  # a statement run before the checks, to prove that they find it
 
     @property
@@ -59,6 +61,7 @@ class Crashes:
         self._rng = random.Random(options.seed)
         self._models = new_models(options.seed, options.writers, options.xa_writers)
         self._ddl_state: State = {}
+        self._load_states = [load_writer.State() for _ in range(options.load_writers)]
         self._replay = Replay(server)
         self._summary = Summary()
 
@@ -80,6 +83,7 @@ class Crashes:
             statements += create_statements("InnoDB", REPLAY_DATABASE)
             statements.append(f"CREATE DATABASE {DDL_DATABASE}")
             statements += family.create_statements(self._server.engine.name)
+            statements += load_writer.create_statements(self._server.engine.name)
             for sql in statements:
                 connection.query(sql)
             self._replay.begin(connection)
@@ -99,7 +103,13 @@ class Crashes:
             FamilyWriter(self._server, n, f"{self._options.seed}-{number}", acknowledged, xa=n == last_family)
             for n in range(1, last_family + 1)
         ]
-        threads = [*writers, ddl, index, *families] if self._options.ddl else [*writers, *families]
+        loaders = [
+            LoadWriter(self._server, n, f"{self._options.seed}-{number}", state, acknowledged)
+            for n, state in enumerate(self._load_states, start=1)
+        ]
+        threads = [*writers, *families, *loaders]
+        if self._options.ddl:
+            threads += [ddl, index]
         for thread in threads:
             thread.start()
         wanted = self._rng.randint(COMMITS_MIN, COMMITS_MAX)
@@ -112,7 +122,7 @@ class Crashes:
         self._summary.problems += [thread.failure for thread in threads if thread.failure]
         seconds = self._start()
         try:
-            lost, ahead = self._check(writers, ddl, {each.xid for each in families})
+            lost, ahead = self._check(writers, ddl, {each.xid for each in families}, loaders)
         except SqlError as error:
             self._summary.problems.append(f"the checks ended in {error}\n{self._server.log_tail()}")
             lost, ahead = 0, 0
@@ -122,13 +132,16 @@ class Crashes:
         summary.log_ahead += ahead
         summary.recovery_seconds_max = max(summary.recovery_seconds_max, seconds)
         self._say(
-            f"round {number}: killed after {commits} commits, up in {seconds:.1f} s, {lost} lost, log ahead {ahead}"
+            f"round {number}: killed after {commits} commits, {sum(each.loads for each in loaders)} loads,"
+            f" up in {seconds:.1f} s, {lost} lost, log ahead {ahead}"
             + (f", {index.altered} indexes altered, in {ddl.history[-1]}" if ddl.history else "")
         )
         for problem in summary.problems:
             self._say(f"  PROBLEM: {problem}")
 
-    def _check(self, writers: list[Writer], ddl: DdlWriter, family_xids: set[str]) -> tuple[int, int]:
+    def _check(
+        self, writers: list[Writer], ddl: DdlWriter, family_xids: set[str], loaders: list[LoadWriter]
+    ) -> tuple[int, int]:
         problems = self._summary.problems
         with self._server.connect(DATABASE) as connection:
             connection.query("SET sql_log_bin = 0")
@@ -137,6 +150,9 @@ class Crashes:
                 connection.query(self._options.tamper)
             problems += checks.resolve_prepared(connection, writers, family_xids)
             problems += family.check(connection)
+            for number, loader in enumerate(loaders):
+                self._load_states[number], found = load_writer.check(connection, loader, self._options.may_lose)
+                problems += found
             lost, self._models = 0, []
             for writer in writers:
                 recovered, found = checks.writer_rows(connection, writer, self._options.may_lose)

@@ -9,6 +9,7 @@ DATABASE = "crash"
 REPLAY_DATABASE = "crash_replay"
 DDL_DATABASE = "crash_ddl"
 FAMILY_DATABASE = "crash_family"
+LOAD_DATABASE = "crash_load"
 COUNTERS = 8
 
 ITEM = """
