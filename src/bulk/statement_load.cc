@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/index_bounds.h"
+
 namespace cairn::bulk {
 
 using store::Family;
@@ -40,11 +42,16 @@ Status StatementLoad::Begin(txn::Transaction* transaction, bool* begun) {
 
 Status StatementLoad::Finish(txn::Transaction* transaction, dml::RowWriter* writer) {
   CAIRN_RETURN_IF_ERROR(load_.FinishFiles());
+  // Rows that were there once would be in the way of the files, and of looking for others under the claim.
+  for (const IndexId index : indexes_) {
+    const IndexBounds bounds(index);
+    CAIRN_RETURN_IF_ERROR(store_.ClearRange(bounds.lower(), bounds.upper(), interrupted_));
+  }
   bool claimed;
   CAIRN_RETURN_IF_ERROR(transaction->ClaimIndexes(indexes_, &claimed));
-  if (claimed) {
-    std::unique_ptr<store::PendingLoad> pending;
-    CAIRN_RETURN_IF_ERROR(store::PendingLoad::Make(store_, &load_.files(), indexes_, &pending));
+  std::unique_ptr<store::PendingLoad> pending;
+  if (claimed) CAIRN_RETURN_IF_ERROR(store::PendingLoad::Make(store_, &load_.files(), indexes_, &pending));
+  if (pending != nullptr) {
     CAIRN_RETURN_IF_ERROR(transaction->AttachLoad(std::move(pending)));
     by_files_ = true;
   } else {

@@ -18,8 +18,8 @@ namespace cairn::bulk {
 
 // Usage: a statement inserts rows as ever, by a RowWriter. Once they have become many, Begin() takes them back out of the transaction;
 // then Add() takes the rows, and Finish() sorts them, finds duplicates and makes the files a part of the transaction, which brings them
-// into the store by its commit. If somebody else has put rows into the table meanwhile, or has locks there, Finish() inserts the rows one
-// by one instead, as they would have been without all this.
+// into the store by its commit. If somebody else has put rows into the table meanwhile, or has locks there, or if the store
+// has no place for the files, Finish() inserts the rows one by one instead, as they would have been without all this.
 //
 // The caller answers for it that the statement is all of its transaction: nothing in it reads the table before the commit; that nothing
 // else must be done for a row than to write its entries (no foreign keys); and that no index of the table is being built.

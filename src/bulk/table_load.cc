@@ -77,7 +77,7 @@ Status TableLoad::SortRows(ExternalSorter* sorter, const ExternalSorter::Visit& 
 }
 
 Status TableLoad::SwitchToFiles() {
-  load_ = std::make_unique<SortedLoad>(store_, Family::kData);
+  load_ = std::make_unique<SortedLoad>(store_, Family::kData, /*few_files=*/options_.by_files);
   CAIRN_RETURN_IF_ERROR(SortRows(gathered_.get(), [this](ByteView key, ByteView value) {
     last_key_.Assign(key);
     return load_->Add(key, value);
@@ -89,7 +89,7 @@ Status TableLoad::SwitchToFiles() {
 // Writes the rows anew, with the late ones where they belong.
 Status TableLoad::MergeLate() {
   if (late_ == nullptr) return Status::Ok();
-  auto merged = std::make_unique<SortedLoad>(store_, Family::kData);
+  auto merged = std::make_unique<SortedLoad>(store_, Family::kData, /*few_files=*/options_.by_files);
   LoadReader early(*load_);
   CAIRN_RETURN_IF_ERROR(early.SeekToFirst());
   CAIRN_RETURN_IF_ERROR(SortRows(late_.get(), [&](ByteView key, ByteView value) {

@@ -31,13 +31,12 @@ void Report(LogSink* log, LogLevel level, const std::string& line) {
   if (log != nullptr) log->Log(level, line);
 }
 
-// The write-ahead log, or the manifest while it takes files over, could not be written: what the failing commit had written may or may not be
-// there after a restart, so nobody may be told that it was rolled back. Stopping at once lets the next
+// The write-ahead log, or the manifest while it takes files over, could not be written, or a load not be brought: what the failing
+// commit had written may or may not be there after a restart, so nobody may be told that it was rolled back. Stopping at once lets the next
 // start and the binary log decide (docs/errors.md).
 [[noreturn]] void FailStop(LogSink* log, const Status& status) {
   Report(log, LogLevel::kError,
-         "the write-ahead log cannot be written (" + status.ToString() +
-             "); the server stops now so that recovery decides which transactions were committed");
+         status.ToString() + "; the server stops now so that recovery decides which transactions were committed");
   std::abort();
 }
 

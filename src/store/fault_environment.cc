@@ -34,14 +34,40 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
                              rocks::IODebugContext* dbg) override {
     if (frozen_) return rocks::IOStatus::OK();
     std::lock_guard lock(mutex_);
+    if (auto status = JudgeName(path); !status.ok()) return status;
+    NoteRemoval(path);
     synced_.erase(path);
     return target()->DeleteFile(path, options, dbg);
   }
+
+  rocks::IOStatus LinkFile(const std::string& from, const std::string& to, const rocks::IOOptions& options,
+                           rocks::IODebugContext* dbg) override {
+    if (frozen_) return rocks::IOStatus::OK();
+    std::lock_guard lock(mutex_);
+    if (auto status = JudgeName(to); !status.ok()) return status;
+    rocks::IOStatus status = target()->LinkFile(from, to, options, dbg);
+    if (status.ok()) NoteCreation(to);
+    return status;
+  }
+
+  rocks::IOStatus CreateDirIfMissing(const std::string& path, const rocks::IOOptions& options,
+                                     rocks::IODebugContext* dbg) override {
+    if (frozen_) return rocks::IOStatus::OK();
+    std::lock_guard lock(mutex_);
+    if (auto status = JudgeName(path); !status.ok()) return status;
+    return target()->CreateDirIfMissing(path, options, dbg);
+  }
+
+  rocks::IOStatus NewDirectory(const std::string& path, const rocks::IOOptions& options,
+                               std::unique_ptr<rocks::FSDirectory>* directory, rocks::IODebugContext* dbg) override;
 
   rocks::IOStatus RenameFile(const std::string& from, const std::string& to, const rocks::IOOptions& options,
                              rocks::IODebugContext* dbg) override {
     if (frozen_) return rocks::IOStatus::OK();
     std::lock_guard lock(mutex_);
+    if (auto status = JudgeName(to); !status.ok()) return status;
+    NoteRemoval(to);
+    NoteRename(from, to);
     if (const auto at = synced_.find(from); at != synced_.end()) {
       synced_[to] = at->second;
       synced_.erase(from);
@@ -58,13 +84,22 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   // Decides about one write or sync.
   rocks::IOStatus Judge(const std::string& path) {
     std::lock_guard lock(mutex_);
-    if (fail_part_.empty() || path.find(fail_part_) == std::string::npos) return rocks::IOStatus::OK();
-    if (writes_until_failure_ > 1) {
-      --writes_until_failure_;
-      return rocks::IOStatus::OK();
-    }
-    ++failed_count_;
-    return rocks::IOStatus::IOError("simulated failure of " + path);
+    return failing_writes_.Judge(path, &failed_count_);
+  }
+
+  rocks::IOStatus FolderSynced(const std::string& path) {
+    if (frozen_) return rocks::IOStatus::OK();
+    std::lock_guard lock(mutex_);
+    if (auto status = JudgeName(path); !status.ok()) return status;
+    std::erase_if(unsynced_names_, [&path](const NameChange& change) { return FolderOf(change.path) == path; });
+    return rocks::IOStatus::OK();
+  }
+
+  rocks::IOStatus Created(const std::string& path) {
+    std::lock_guard lock(mutex_);
+    if (auto status = JudgeName(path); !status.ok()) return status;
+    NoteCreation(path);
+    return rocks::IOStatus::OK();
   }
 
   void WaitWhileHeld(const std::string& path) {
@@ -95,6 +130,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
 
   void CutToSynced() {
     std::lock_guard lock(mutex_);
+    for (; !unsynced_names_.empty(); unsynced_names_.pop_back()) Undo(unsynced_names_.back());
     for (const auto& [path, bytes] : synced_) {
       target()->Truncate(path, bytes, rocks::IOOptions(), nullptr).PermitUncheckedError();
     }
@@ -102,8 +138,17 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
 
   void FailWrites(const std::string& part, uint64_t count) {
     std::lock_guard lock(mutex_);
-    fail_part_ = part;
-    writes_until_failure_ = count;
+    failing_writes_ = {part, count};
+  }
+
+  void FailNames(const std::string& part, uint64_t count) {
+    std::lock_guard lock(mutex_);
+    failing_names_ = {part, count};
+  }
+
+  void LoseNames() {
+    std::lock_guard lock(mutex_);
+    loses_names_ = true;
   }
 
   uint64_t failed_count() {
@@ -115,13 +160,75 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   std::atomic<uint64_t> free_bytes_{uint64_t{1} << 40};
 
  private:
+  struct Failing {
+    std::string part;  // empty: nothing
+    uint64_t until = 0;
+
+    rocks::IOStatus Judge(const std::string& path, uint64_t* failed_count) {
+      if (part.empty() || path.find(part) == std::string::npos || path.ends_with("/LOG")) return rocks::IOStatus::OK();
+      if (until > 1) {
+        --until;
+        return rocks::IOStatus::OK();
+      }
+      ++*failed_count;
+      return rocks::IOStatus::IOError("simulated failure of " + path);
+    }
+  };
+  // One that power may take back.
+  struct NameChange {
+    enum class Kind { kCreated, kRemoved, kRenamed } kind;
+    std::string path;
+    std::string text;  // of a removed file; the old name
+    uint64_t synced_bytes = 0;
+  };
+
+  static std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+  // All below: mutex_ is held.
+  rocks::IOStatus JudgeName(const std::string& path) { return failing_names_.Judge(path, &failed_count_); }
+  void NoteCreation(const std::string& path) {
+    if (loses_names_) unsynced_names_.push_back({NameChange::Kind::kCreated, path, {}});
+  }
+  void NoteRename(const std::string& from, const std::string& to) {
+    if (loses_names_) unsynced_names_.push_back({NameChange::Kind::kRenamed, to, from});
+  }
+  void NoteRemoval(const std::string& path) {
+    std::string text;
+    if (!loses_names_ || !rocks::ReadFileToString(target(), path, &text).ok()) return;
+    const auto synced = synced_.find(path);
+    const uint64_t synced_bytes = synced == synced_.end() ? text.size() : synced->second;
+    unsynced_names_.push_back({NameChange::Kind::kRemoved, path, std::move(text), synced_bytes});
+  }
+  void Undo(const NameChange& change) {
+    const rocks::IOOptions options;
+    switch (change.kind) {
+      case NameChange::Kind::kCreated:
+        target()->DeleteFile(change.path, options, nullptr).PermitUncheckedError();
+        synced_.erase(change.path);
+        break;
+      case NameChange::Kind::kRemoved:
+        rocks::WriteStringToFile(target(), change.text, change.path).PermitUncheckedError();
+        synced_[change.path] = change.synced_bytes;
+        break;
+      case NameChange::Kind::kRenamed:
+        target()->RenameFile(change.path, change.text, options, nullptr).PermitUncheckedError();
+        if (const auto at = synced_.find(change.path); at != synced_.end()) {
+          synced_[change.text] = at->second;
+          synced_.erase(change.path);
+        }
+        break;
+    }
+  }
+
   std::mutex mutex_;
+  std::vector<NameChange> unsynced_names_;
+  bool loses_names_ = false;
   std::map<std::string, uint64_t> synced_;  // guarded by mutex_, as are all below
   std::string hold_part_;
   bool is_holding_ = false;
   std::condition_variable hold_changed_;
-  std::string fail_part_;
-  uint64_t writes_until_failure_ = 0;
+  Failing failing_writes_;
+  Failing failing_names_;
   uint64_t failed_count_ = 0;
 };
 
@@ -163,12 +270,38 @@ class FaultEnvironment::File final : public rocks::FSWritableFileOwnerWrapper {
   const std::string path_;
 };
 
+class FaultEnvironment::Folder final : public rocks::FSDirectoryWrapper {
+ public:
+  Folder(Faults* faults, std::string path, std::unique_ptr<rocks::FSDirectory>&& folder)
+      : FSDirectoryWrapper(std::move(folder)), faults_(faults), path_(std::move(path)) {}
+
+  rocks::IOStatus Fsync(const rocks::IOOptions&, rocks::IODebugContext*) override { return faults_->FolderSynced(path_); }
+  rocks::IOStatus FsyncWithDirOptions(const rocks::IOOptions& options, rocks::IODebugContext* dbg,
+                                      const rocks::DirFsyncOptions&) override {
+    return Fsync(options, dbg);
+  }
+
+ private:
+  Faults* const faults_;
+  const std::string path_;
+};
+
+rocks::IOStatus FaultEnvironment::Faults::NewDirectory(const std::string& path, const rocks::IOOptions& options,
+                                                       std::unique_ptr<rocks::FSDirectory>* directory,
+                                                       rocks::IODebugContext* dbg) {
+  std::unique_ptr<rocks::FSDirectory> inner;
+  rocks::IOStatus status = target()->NewDirectory(path, options, &inner, dbg);
+  if (status.ok()) *directory = std::make_unique<Folder>(this, path, std::move(inner));
+  return status;
+}
+
 rocks::IOStatus FaultEnvironment::Faults::NewWritableFile(const std::string& path, const rocks::FileOptions& options,
                                                           std::unique_ptr<rocks::FSWritableFile>* file,
                                                           rocks::IODebugContext* dbg) {
   if (frozen_) return rocks::IOStatus::IOError("frozen");
   std::unique_ptr<rocks::FSWritableFile> inner;
-  rocks::IOStatus status = target()->NewWritableFile(path, options, &inner, dbg);
+  rocks::IOStatus status = Created(path);
+  if (status.ok()) status = target()->NewWritableFile(path, options, &inner, dbg);
   if (!status.ok()) return status;
   Synced(path, 0);
   *file = std::make_unique<File>(this, path, std::move(inner));
@@ -204,7 +337,12 @@ void FaultEnvironment::LoseUnsynced() {
 }
 
 void FaultEnvironment::FailWrites(const std::string& part, uint64_t count) { faults_->FailWrites(part, count); }
-void FaultEnvironment::Heal() { faults_->FailWrites(std::string(), 0); }
+void FaultEnvironment::FailNames(const std::string& part, uint64_t count) { faults_->FailNames(part, count); }
+void FaultEnvironment::Heal() {
+  faults_->FailWrites(std::string(), 0);
+  faults_->FailNames(std::string(), 0);
+}
+void FaultEnvironment::LoseNames() { faults_->LoseNames(); }
 void FaultEnvironment::HoldWrites(const std::string& part) { faults_->HoldWrites(part); }
 void FaultEnvironment::AwaitHeldWrite() { faults_->AwaitHeldWrite(); }
 void FaultEnvironment::ReleaseWrites() { faults_->HoldWrites(std::string()); }

@@ -17,7 +17,7 @@ namespace cairn::store {
 //   env.LoseUnsynced();    // or Thaw(): the process died, the machine did not
 // then the directory may be opened again.
 //
-// Files that were never synced remain, empty; names are durable at once. Logs for people
+// Files that were never synced remain, empty; names are durable at once, or, if asked for, once their folder is synced. Logs for people
 // ("LOG") are not part of the game.
 //
 // Thread rule: any thread; the three steps by one.
@@ -31,16 +31,20 @@ class FaultEnvironment final : public Environment {
   void Thaw();
   // Cuts every file back to what was synced, and thaws.
   void LoseUnsynced();
+  // From now on that also undoes creations, links, renames and removals in folders that were not synced since.
+  void LoseNames();
 
   // From the `count`-th from now on, appends to and syncs of files whose path contains `part` fail
   // until Heal(). 1 is the next one.
   void FailWrites(const std::string& part, uint64_t count);
+  // The same of creations, links, renames, removals and syncs of folders.
+  void FailNames(const std::string& part, uint64_t count);
   void Heal();
   // The next writer that appends to a file whose path contains `part` waits, until ReleaseWrites().
   void HoldWrites(const std::string& part);
   void AwaitHeldWrite();
   void ReleaseWrites();
-  // How many writes have failed.
+  // How many writes, and changes of names, have failed.
   uint64_t failed_write_count() const;
 
   // What the file system says is free; until set, plenty.
@@ -57,6 +61,7 @@ class FaultEnvironment final : public Environment {
  private:
   class Faults;
   class File;
+  class Folder;
   std::shared_ptr<Faults> faults_;
   std::unique_ptr<rocks::Env> memory_;
   std::unique_ptr<rocks::Env> env_;

@@ -11,13 +11,14 @@ constexpr uint8_t kVersion = 1;
 constexpr size_t kKeyBytes = 1 + sizeof(uint64_t);
 
 bool DecodeBody(ByteReader* in, LoadRecord* record) {
-  ByteView first_key;
+  ByteView first_key, last_row_key;
   uint64_t index_count;
   if (!in->ReadVarint(&record->file_count) || record->file_count == 0 || !in->ReadLengthPrefixed(&first_key) ||
-      first_key.empty() || !in->ReadVarint(&index_count) || index_count > in->remaining()) {
+      first_key.empty() || !in->ReadLengthPrefixed(&last_row_key) || !in->ReadVarint(&index_count) || index_count > in->remaining()) {
     return false;
   }
   record->first_key = first_key;
+  record->last_row_key = last_row_key;
   record->indexes.clear();
   for (uint64_t i = 0; i < index_count; ++i) {
     uint32_t index;
@@ -42,6 +43,7 @@ void EncodeLoadRecord(const LoadRecord& record, ByteBuffer* value) {
   value->AppendU8(kVersion);
   value->AppendVarint(record.file_count);
   value->AppendLengthPrefixed(record.first_key);
+  value->AppendLengthPrefixed(record.last_row_key);
   value->AppendVarint(record.indexes.size());
   for (const IndexId index : record.indexes) value->AppendVarint(index.value);
   SealRecord(start, value);

@@ -21,7 +21,8 @@ struct LoadRecord {
   uint64_t number = 0;  // in the key; of no other load that is there
   uint64_t file_count = 0;
   std::string first_key;           // of all entries: whether the store has it tells whether it has the files
-  std::vector<IndexId> indexes;    // whose entries are in the files
+  std::string last_row_key;        // of the first index: hidden row ids up to that one are taken
+  std::vector<IndexId> indexes;    // whose entries are in the files, the primary one first
 };
 
 std::string LoadRecordKey(uint64_t number);

@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cairn::ByteBuffer encoded;
   cairn::store::EncodeLoadRecord(record, &encoded);
   if (!cairn::store::DecodeLoadRecord(key, encoded.view(), &again).ok() || again.number != record.number ||
-      again.file_count != record.file_count || again.first_key != record.first_key || again.indexes != record.indexes) {
+      again.file_count != record.file_count || again.first_key != record.first_key ||
+      again.last_row_key != record.last_row_key || again.indexes != record.indexes) {
     std::abort();
   }
   return 0;

@@ -38,8 +38,9 @@ struct StoreOptions {
   LogSink* log = nullptr;
   Environment* environment = nullptr;
 
-  // Called once when writing the write-ahead log failed: what the failing commit had written may
-  // or may not be durable, so nobody may report it as rolled back. The policy (fail-stop) is
+  // Called once, with the whole reason, when writing the write-ahead log failed: what the failing commit had written may
+  // or may not be durable, so nobody may report it as rolled back. Likewise when files could not be taken over, of which what is committed
+  // or prepared may need some. The policy (fail-stop) is
   // the caller's. Runs on the thread that wrote, possibly with RocksDB's internal mutex
   // held: must not call into the store and must not throw.
   std::function<void(const Status&)> on_wal_failure;

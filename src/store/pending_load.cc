@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include <rocksdb/env.h>
@@ -68,6 +69,38 @@ Status ReadRecords(rocks::DB* db, rocks::ColumnFamilyHandle* dictionary, std::ve
   return FromRocks(at->status());
 }
 
+// Synced: recovery that passes over damage in the log (docs/errors.md) must not find a record of files that are long gone. Before anybody may
+// change the entries: with the record their being there must mean that they came. It also gives a new sequence number, so that
+// nobody keeps a cursor that was opened when the files were counted but not there yet.
+Status RemoveRecord(const rocks::WriteOptions& write, rocks::DB* db, rocks::ColumnFamilyHandle* dictionary, uint64_t number) {
+  return FromRocks(db->Delete(write, dictionary, LoadRecordKey(number)));
+}
+
+// Level 0 may be full, of these very files, and what empties it may have no room on the disk. It holds up nobody
+// while RocksDB starts no compaction.
+class UnstalledWrites {
+ public:
+  UnstalledWrites(rocks::DB* db, rocks::ColumnFamilyHandle* data)
+      : db_(db), data_(data), were_held_(db->GetOptions(data).disable_auto_compactions) {
+    if (!were_held_) Hold("true");
+  }
+  UnstalledWrites(const UnstalledWrites&) = delete;
+  UnstalledWrites& operator=(const UnstalledWrites&) = delete;
+  ~UnstalledWrites() {
+    if (!were_held_) Hold("false");
+  }
+
+ private:
+  // Fails, if at all, to write the file of options, which nobody reads, once they are set.
+  void Hold(const char* held) {
+    db_->SetOptions(data_, {{"disable_auto_compactions", held}}).PermitUncheckedError();
+  }
+
+  rocks::DB* const db_;
+  rocks::ColumnFamilyHandle* const data_;
+  const bool were_held_;
+};
+
 }  // namespace
 
 Status ReadLoadRecords(const rocks::WriteBatch& batch, std::vector<LoadRecord>* records) {
@@ -76,10 +109,14 @@ Status ReadLoadRecords(const rocks::WriteBatch& batch, std::vector<LoadRecord>* 
   return Status(visitor.malformed().code(), std::string(visitor.malformed().message()));
 }
 
-PendingLoad::PendingLoad(Store& store, LoadRecord record) : store_(store), record_(std::move(record)) {}
+PendingLoad::PendingLoad(Store& store, LoadRecord record)
+    : store_(store), record_(std::move(record)), reserved_places_(record_.file_count) {
+  store_.impl_->reserved_level0_places.fetch_add(reserved_places_);
+}
 
 PendingLoad::~PendingLoad() {
   staged_.reset();
+  store_.impl_->reserved_level0_places.fetch_sub(reserved_places_);
   if (keeps_) return;
   rocks::Env* const env = store_.impl_->root->GetEnv();
   for (const std::string& path : Paths()) env->DeleteFile(path).PermitUncheckedError();
@@ -91,9 +128,15 @@ std::vector<std::string> PendingLoad::Paths() const {
   return paths;
 }
 
+bool PendingLoad::HasPlaces() const {
+  return store_.impl_->reserved_level0_places.load() <= store_.FreeLevel0Places();
+}
+
 Status PendingLoad::Make(Store& store, SortedLoad* load, std::span<const IndexId> indexes,
                          std::unique_ptr<PendingLoad>* made) {
+  made->reset();
   CAIRN_RETURN_IF_ERROR(load->CutFile());
+  if (store.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store.WriteGateStatus());
   LoadRecord record;
   {
     LoadReader reader(*load);
@@ -101,26 +144,47 @@ Status PendingLoad::Make(Store& store, SortedLoad* load, std::span<const IndexId
     if (!reader.Valid()) return Status::InvalidArgument("a load without entries");
     record.first_key = reader.key();
   }
+  const IndexBounds rows(indexes.front());
+  for (const auto& [first, last] : load->ends_) {
+    if (first >= rows.upper()) break;
+    if (last >= rows.upper()) return Status::InvalidArgument("a load's file has rows and other entries");
+    record.last_row_key = last;
+  }
   record.number = store.impl_->next_load_number.fetch_add(1, std::memory_order_relaxed);
-  record.file_count = 0;
+  record.file_count = load->paths_.size();
   record.indexes.assign(indexes.begin(), indexes.end());
-  rocks::Env* const env = store.impl_->root->GetEnv();
-  CAIRN_RETURN_IF_ERROR(FromRocks(env->CreateDirIfMissing(FolderOf(store))));
   auto pending = std::make_unique<PendingLoad>(store, std::move(record));
-  // A file that could not be moved stays the other's, who deletes it.
-  while (!load->paths_.empty()) {
-    const std::string path = PathOf(store, pending->record_.number, pending->record_.file_count);
-    CAIRN_RETURN_IF_ERROR(FromRocks(env->RenameFile(load->paths_.front(), path)));
-    load->paths_.erase(load->paths_.begin());
-    ++pending->record_.file_count;
+  pending->Keep();
+  if (!pending->HasPlaces()) return Status::Ok();
+  Status status = pending->MoveHere(load);
+  if (status.ok()) status = pending->Stage();
+  if (!status.ok()) {
+    LogSink* const log = store.impl_->log;
+    if (log != nullptr) log->Log(LogLevel::kWarning, "rows are inserted one by one instead of as files: " + status.ToString());
+    return Status::Ok();
+  }
+  load->paths_.clear();
+  load->ends_.clear();
+  pending->keeps_ = false;
+  *made = std::move(pending);
+  return Status::Ok();
+}
+
+// The files stay the other's, under their new names, until all is done.
+Status PendingLoad::MoveHere(SortedLoad* load) {
+  rocks::Env* const env = store_.impl_->root->GetEnv();
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->CreateDirIfMissing(FolderOf(store_))));
+  const std::vector<std::string> paths = Paths();
+  for (size_t file = 0; file < paths.size(); ++file) {
+    CAIRN_RETURN_IF_ERROR(FromRocks(env->RenameFile(load->paths_[file], paths[file])));
+    load->paths_[file] = paths[file];
   }
   // The files were synced when they were ended; these are their names, and that of the folder.
-  for (const std::string& folder : {FolderOf(store), store.directory()}) {
+  for (const std::string& folder : {FolderOf(store_), store_.directory()}) {
     std::unique_ptr<rocks::Directory> directory;
     CAIRN_RETURN_IF_ERROR(FromRocks(env->NewDirectory(folder, &directory)));
     CAIRN_RETURN_IF_ERROR(FromRocks(directory->Fsync()));
   }
-  *made = std::move(pending);
   return Status::Ok();
 }
 
@@ -142,11 +206,18 @@ Status PendingLoad::FlushOverlapping() {
 Status PendingLoad::Stage() {
   if (staged_ != nullptr) return Status::Ok();
   PrepareThread();
+  Status status = StageFiles();
+  if (status.ok()) return status;
+  return Status(status.code(), "files of rows of a transaction, " + PathOf(store_, record_.number, 0) + " and " +
+                                   std::to_string(record_.file_count - 1) + " more: " + std::string(status.message()));
+}
+
+Status PendingLoad::StageFiles() {
   rocks::Env* const env = store_.impl_->root->GetEnv();
   const std::vector<std::string> paths = Paths();
   for (const std::string& path : paths) {
     const rocks::Status found = env->FileExists(path);
-    if (found.IsNotFound()) return Status::Corruption("the file " + path + " is missing, which has rows of a transaction");
+    if (found.IsNotFound()) return Status::Corruption(path + " is missing");
     CAIRN_RETURN_IF_ERROR(FromRocks(found));
   }
   CAIRN_RETURN_IF_ERROR(FlushOverlapping());
@@ -159,21 +230,57 @@ Status PendingLoad::Stage() {
 Status PendingLoad::HandOver() {
   CAIRN_RETURN_IF_ERROR(Stage());
   rocks::DB* const db = store_.impl_->root;
-  // With a view about, RocksDB gives the entries a sequence number, so that also those who take a view while the files
-  // are being taken over go on seeing what they saw at first.
-  const WriteGateKeeper::TakingOver taking_over(*store_.impl_->gate);
-  const rocks::Snapshot* const view = db->GetSnapshot();
-  const rocks::Status status = db->CommitFileIngestionHandle(std::move(staged_));
-  db->ReleaseSnapshot(view);
-  staged_.reset();
-  CAIRN_RETURN_IF_ERROR(FromRocks(status));
+  std::optional<UnstalledWrites> unstalled;
+  if (store_.FreeLevel0Places() < record_.file_count) unstalled.emplace(db, store_.Handle(Family::kData));
+  const uint64_t sequence_before = db->GetLatestSequenceNumber();
+  {
+    // With a view about, RocksDB gives the entries a sequence number, so that also those who take a view while the files
+    // are being taken over go on seeing what they saw at first.
+    const WriteGateKeeper::TakingOver taking_over(*store_.impl_->gate);
+    const rocks::Snapshot* const view = db->GetSnapshot();
+    const rocks::Status status = db->CommitFileIngestionHandle(std::move(staged_));
+    db->ReleaseSnapshot(view);
+    staged_.reset();
+    CAIRN_RETURN_IF_ERROR(FromRocks(status));
+  }
+  store_.impl_->walked.NoteLoad(record_.indexes, sequence_before, db->GetLatestSequenceNumber());
   store_.impl_->load_count.fetch_add(1, std::memory_order_relaxed);
-  // Before anybody may change the entries: with the record their being there must mean that they came.
-  return FromRocks(db->Delete(store_.impl_->MakeWriteOptions(Durability::kOs), store_.Handle(Family::kDictionary),
-                              LoadRecordKey(record_.number)));
+  return RemoveRecord(store_.impl_->MakeWriteOptions(Durability::kSync), db, store_.Handle(Family::kDictionary), record_.number);
 }
 
-Status PendingLoad::FinishLoads(Store& store) {
+// Its rows cannot be had any more.
+Status PendingLoad::GiveUp(const Status& why) {
+  rocks::Env* const env = store_.impl_->root->GetEnv();
+  for (const std::string& path : Paths()) {
+    const size_t name = FolderOf(store_).size() + 1;
+    env->RenameFile(path, path.substr(0, name) + "lost-" + path.substr(name)).PermitUncheckedError();
+  }
+  std::string indexes;
+  for (const IndexId index : record_.indexes) indexes += ' ' + std::to_string(index.value);
+  if (LogSink* const log = store_.impl_->log; log != nullptr) {
+    log->Log(LogLevel::kError, "committed rows are lost, all of a load of the indexes" + indexes + ": " + why.ToString());
+  }
+  return RemoveRecord(store_.impl_->MakeWriteOptions(Durability::kSync), store_.impl_->root,
+                      store_.Handle(Family::kDictionary), record_.number);
+}
+
+Status PendingLoad::FinishCommitted(Store& store, const LoadRecord& record, bool gives_up_damaged) {
+  PendingLoad load(store, record);
+  load.Keep();
+  PinnedValue value;
+  Status status = store.Get(Family::kData, record.first_key, nullptr, &value);
+  if (status.ok()) {
+    status = RemoveRecord(store.impl_->MakeWriteOptions(Durability::kSync), store.impl_->root,
+                          store.Handle(Family::kDictionary), record.number);
+  } else if (status.Is(Status::Code::kNotFound)) {
+    status = load.HandOver();
+    if (status.Is(Status::Code::kCorruption) && gives_up_damaged) return load.GiveUp(status);
+  }
+  if (status.ok()) load.keeps_ = false;
+  return status;
+}
+
+Status PendingLoad::FinishLoads(Store& store, bool gives_up_damaged) {
   Store::Impl& impl = *store.impl_;
   std::vector<LoadRecord> committed, prepared;
   CAIRN_RETURN_IF_ERROR(ReadRecords(impl.root, store.Handle(Family::kDictionary), &committed));
@@ -190,19 +297,7 @@ Status PendingLoad::FinishLoads(Store& store) {
   }
   for (const LoadRecord& record : committed) {
     greatest_number = std::max(greatest_number, record.number);
-    PendingLoad load(store, record);
-    load.Keep();
-    PinnedValue value;
-    Status there = store.Get(Family::kData, record.first_key, nullptr, &value);
-    if (there.ok()) {
-      CAIRN_RETURN_IF_ERROR(FromRocks(impl.root->Delete(impl.MakeWriteOptions(Durability::kOs),
-                                                        store.Handle(Family::kDictionary), LoadRecordKey(record.number))));
-    } else if (there.Is(Status::Code::kNotFound)) {
-      CAIRN_RETURN_IF_ERROR(load.HandOver());
-    } else {
-      return there;
-    }
-    load.keeps_ = false;
+    CAIRN_RETURN_IF_ERROR(FinishCommitted(store, record, gives_up_damaged));
   }
   rocks::Env* const env = impl.root->GetEnv();
   std::vector<std::string> names;

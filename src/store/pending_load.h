@@ -28,11 +28,16 @@ class Store;
 // The caller answers for it that from Stage to HandOver nobody else has, gets or writes keys of the load's indexes, and that
 // none are there.
 //
+// Files may have to go to level 0: where others of the last level, or compactions that run, reach across their keys. Therefore so
+// many of its places must be free, less those that other waiting loads may need; and those who write are not held up by it.
+//
 // Lifetime: not longer than the store. The destructor deletes the files unless Keep() or HandOver() was called.
 // Thread rule: one thread at a time.
 class PendingLoad {
  public:
-  // Takes the files over from `load`, which has entries of these indexes and of no others. They are durable then.
+  // Takes the files over from `load`, which has entries of these indexes and of no others, the first one's to begin with and in files of
+  // their own, and stages them. They are durable then. Null: level 0 has no places for so many files, or the file system refused something, which
+  // the log is told; `load` has its entries still.
   static Status Make(Store& store, SortedLoad* load, std::span<const IndexId> indexes,
                      std::unique_ptr<PendingLoad>* made);
   // That of a transaction found prepared, or committed, at start.
@@ -43,8 +48,8 @@ class PendingLoad {
 
   const LoadRecord& record() const { return record_; }
 
-  // All that may fail of HandOver for want of room, files or memory. Errors: kNoSpace, kReadOnly, kIoError, kCorruption
-  // (a file is missing or damaged); then nothing has changed.
+  // All that may fail of HandOver for want of room, files or memory. Errors, which name the files: kNoSpace, kReadOnly, kIoError,
+  // kCorruption (a file is missing or damaged); then nothing has changed.
   Status Stage();
 
   // Makes the entries a part of the store, durably and all at once; stages first if that was not done. Afterwards the record may go.
@@ -54,15 +59,22 @@ class PendingLoad {
   void Keep() { keeps_ = true; }
 
   // What was committed before the store was closed, or died, and is not handed over is so now; files of transactions that are neither
-  // committed nor prepared are deleted. Part of opening a store.
-  static Status FinishLoads(Store& store);
+  // committed nor prepared are deleted. Part of opening a store. `gives_up_damaged`: committed loads whose files are missing or damaged
+  // are forgotten, which the log is told, and what is left of their files gets other names; else the store does not open.
+  static Status FinishLoads(Store& store, bool gives_up_damaged);
 
  private:
   std::vector<std::string> Paths() const;
+  bool HasPlaces() const;
+  Status MoveHere(SortedLoad* load);
+  Status StageFiles();
   Status FlushOverlapping();
+  Status GiveUp(const Status& why);
+  static Status FinishCommitted(Store& store, const LoadRecord& record, bool gives_up_damaged);
 
   Store& store_;
   LoadRecord record_;
+  uint64_t reserved_places_;
   std::unique_ptr<rocks::FileIngestionHandle> staged_;
   bool keeps_ = false;
 };

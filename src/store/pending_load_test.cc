@@ -10,82 +10,17 @@
 #include <rocksdb/env.h>
 
 #include "store/empty_ranges.h"
+#include "store/load_testing.h"
 #include "store/point_reader.h"
-#include "store/store_testing.h"
 
 namespace cairn::store {
 namespace {
 
 using Code = Status::Code;
 
-std::string Key(uint32_t index, int row) {
-  std::string key(4, '\0');
-  StoreBe32(key.data(), index);
-  return key + std::to_string(100'000 + row);
-}
-
-class PendingLoadTest : public ::testing::Test, public StoreFixture {
+class PendingLoadTest : public ::testing::Test, public LoadFixture {
  protected:
-  static constexpr int kRows = 200;
-
   void SetUp() override { Open(); }
-
-  std::vector<std::string> WaitingFiles() { return env.Files("/db/loads", ".sst"); }
-
-  // Rows of index 1 and an entry for each in index 2.
-  Status MakeLoad(std::unique_ptr<PendingLoad>* made) {
-    SortedLoad load(*store, Family::kData);
-    for (uint32_t index : {1, 2}) {
-      for (int row = 0; row < kRows; ++row) CAIRN_RETURN_IF_ERROR(load.Add(Key(index, row), "loaded"));
-      CAIRN_RETURN_IF_ERROR(load.CutFile());
-    }
-    const std::array indexes = {IndexId(1), IndexId(2)};
-    return PendingLoad::Make(*store, &load, indexes, made);
-  }
-  Status Attach(WriteTransaction& transaction) {
-    std::unique_ptr<PendingLoad> load;
-    CAIRN_RETURN_IF_ERROR(MakeLoad(&load));
-    CAIRN_RETURN_IF_ERROR(transaction.MergeCounters("counters", {.row_count = kRows, .auto_increment_next = 0}));
-    return transaction.AttachLoad(std::move(load));
-  }
-  Status CommitLoad(Durability durability = Durability::kSync) {
-    auto transaction = store->BeginWrite();
-    CAIRN_RETURN_IF_ERROR(Attach(*transaction));
-    return transaction->Commit(durability);
-  }
-
-  // "all", "none", or what is odd.
-  std::string Loaded() {
-    int found = 0;
-    for (uint32_t index : {1, 2}) {
-      for (int row = 0; row < kRows; ++row) found += Get(Key(index, row)) == "loaded";
-    }
-    const bool counted = Get("counters", nullptr, Family::kDictionary) != "-";
-    if (found == 0 && !counted) return "none";
-    if (found == 2 * kRows && counted) return "all";
-    return std::to_string(found) + " rows, counted " + std::to_string(counted);
-  }
-  int Records() {
-    Cursor cursor;
-    EXPECT_TRUE(store->OpenCursor(Family::kDictionary, {.lower_bound = "\x08", .upper_bound = "\x09"}, &cursor).ok());
-    int count = 0;
-    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) ++count;
-    return count;
-  }
-  // Each entry is there once: one removal takes it away for good, also of entries that RocksDB must find singly.
-  void ExpectRemovable() {
-    Batch batch(*store);
-    for (uint32_t index : {1, 2}) {
-      for (int row = 0; row < kRows; ++row) batch.SingleDelete(Family::kData, Key(index, row));
-    }
-    ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
-    EXPECT_EQ(Get(Key(1, 0)), "-");
-    ASSERT_TRUE(store->FlushMemtables().ok());
-    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
-    for (uint32_t index : {1, 2}) {
-      for (int row = 0; row < kRows; ++row) ASSERT_EQ(Get(Key(index, row)), "-");
-    }
-  }
 };
 
 TEST_F(PendingLoadTest, CommitBringsAll) {
@@ -376,17 +311,18 @@ TEST_F(PendingLoadTest, AnyFailingWriteLeavesAllOrNothing) {
 }
 
 TEST(LoadRecordTest, TheVectorsOfTheFormat) {
-  const LoadRecord record{.number = 3, .file_count = 2, .first_key = "\x01\x02", .indexes = {IndexId(9), IndexId(300)}};
+  const LoadRecord record{.number = 3, .file_count = 2, .first_key = "\x01\x02", .last_row_key = "\x07", .indexes = {IndexId(9), IndexId(300)}};
   ByteBuffer value;
   EncodeLoadRecord(record, &value);
   const std::string key = LoadRecordKey(3);
   EXPECT_EQ(key, std::string("\x08\0\0\0\0\0\0\0\x03", 9));
-  EXPECT_EQ(value.view().substr(0, value.size() - 4), std::string_view("\x01\x02\x02\x01\x02\x02\x09\xac\x02", 9));
+  EXPECT_EQ(value.view().substr(0, value.size() - 4), std::string_view("\x01\x02\x02\x01\x02\x01\x07\x02\x09\xac\x02", 11));
   LoadRecord again;
   ASSERT_TRUE(DecodeLoadRecord(key, value.view(), &again).ok());
   EXPECT_EQ(again.number, 3u);
   EXPECT_EQ(again.file_count, 2u);
   EXPECT_EQ(again.first_key, "\x01\x02");
+  EXPECT_EQ(again.last_row_key, "\x07");
   EXPECT_EQ(again.indexes, record.indexes);
   for (size_t byte = 0; byte < value.size(); ++byte) {
     std::string damaged = value.ToString();

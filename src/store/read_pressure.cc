@@ -31,6 +31,19 @@ WalkedEntries WalkAccount::Sum() const {
   return sum;
 }
 
+void WalkAccount::NoteLoad(std::span<const IndexId> indexes, uint64_t before, uint64_t last) {
+  std::lock_guard lock(mutex_);
+  for (const IndexId index : indexes) loads_.push_back({.index = index, .before = before, .last = last});
+  while (loads_.size() > kLoadsKnown) loads_.pop_front();
+  last_load_.store(last, std::memory_order_release);
+}
+
+WalkAccount::Loaded WalkAccount::FindLoad(IndexId index) const {
+  std::lock_guard lock(mutex_);
+  const auto found = std::find_if(loads_.rbegin(), loads_.rend(), [index](const Loaded& load) { return load.index == index; });
+  return found == loads_.rend() ? Loaded{.index = index} : *found;
+}
+
 void ReadPressurePolicy::Earn(const ReadPressureSample& sample) {
   if (earned_at_us_ == 0) earned_at_us_ = sample.now_us;
   // Whole seconds only, the rest stays for the next time.

@@ -6,7 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
 
+#include "base/ids.h"
 #include "base/thread_shard.h"
 
 namespace cairn::store {
@@ -32,13 +36,32 @@ class WalkAccount {
   void Add(const WalkedEntries& walked);
   WalkedEntries Sum() const;
 
+  // Entries of files that came with a transaction have sequence numbers like those of the memtable, and are not there. These indexes had
+  // none before; their entries' numbers are above `before`, up to `last`.
+  void NoteLoad(std::span<const IndexId> indexes, uint64_t before, uint64_t last);
+  // No load has greater numbers.
+  uint64_t last_load() const { return last_load_.load(std::memory_order_acquire); }
+  struct Loaded {
+    IndexId index;
+    uint64_t before = 0;
+    uint64_t last = 0;  // 0: none of late
+  };
+  // Of the index.
+  Loaded FindLoad(IndexId index) const;
+
  private:
+  // Older ones are counted as before, until a newer memtable.
+  static constexpr size_t kLoadsKnown = 64;
+
   // Reports of many threads at once do not meet on one cache line.
   struct alignas(64) Shard {
     std::atomic<uint64_t> in_memtable{0};
     std::atomic<uint64_t> in_level0{0};
   };
   std::array<Shard, kThreadShards> shards_;
+  std::atomic<uint64_t> last_load_{0};
+  mutable std::mutex mutex_;
+  std::deque<Loaded> loads_;  // guarded by mutex_, the newest last
 };
 
 // What the policy looks at; all of it at one moment, of one family.

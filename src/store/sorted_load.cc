@@ -16,6 +16,9 @@ namespace cairn::store {
 
 // Compression is two thirds of the work of a load; more threads than this have nothing left to do beside one that sorts.
 constexpr unsigned kCompressionThreadsMax = 4;
+// Where files are to be few, after so many they are twice as large.
+constexpr size_t kFilesBeforeDoubling = 8;
+constexpr size_t kDoublingsMax = 16;
 
 class SortedLoad::Writer {
  public:
@@ -35,7 +38,8 @@ class SortedLoad::Writer {
   rocks::SstFileWriter file;
 };
 
-SortedLoad::SortedLoad(Store& store, Family family) : store_(store), family_(family) {}
+SortedLoad::SortedLoad(Store& store, Family family, bool few_files)
+    : store_(store), family_(family), few_files_(few_files) {}
 
 SortedLoad::~SortedLoad() {
   writer_.reset();
@@ -46,15 +50,18 @@ SortedLoad::~SortedLoad() {
 Status SortedLoad::OpenFile() {
   if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
   writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_), store_.impl_->cores);
-  file_bytes_max_ = writer_->options.target_file_size_base;
+  const size_t doublings = few_files_ ? std::min(paths_.size() / kFilesBeforeDoubling, kDoublingsMax) : 0;
+  file_bytes_max_ = writer_->options.target_file_size_base << doublings;
   paths_.push_back(NewTemporaryPath(store_, ".sst"));
   return FromRocks(writer_->file.Open(paths_.back()));
 }
 
 Status SortedLoad::CutFile() {
   if (writer_ == nullptr) return Status::Ok();
-  const rocks::Status status = writer_->file.Finish();
+  rocks::ExternalSstFileInfo file;
+  const rocks::Status status = writer_->file.Finish(&file);
   writer_.reset();
+  ends_.emplace_back(file.smallest_key, file.largest_key);
   return FromRocks(status);
 }
 
@@ -76,6 +83,7 @@ Status SortedLoad::Ingest() {
   CAIRN_RETURN_IF_ERROR(FromRocks(
       store_.impl_->root->IngestExternalFile(store_.Handle(family_), paths_, options)));
   paths_.clear();
+  ends_.clear();
   return Status::Ok();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -28,7 +29,8 @@ class Store;
 // not ascend.
 class SortedLoad {
  public:
-  SortedLoad(Store& store, Family family);
+  // `few_files`: the more files there are the larger the next ones are, so that their number grows with the logarithm of the bytes.
+  SortedLoad(Store& store, Family family, bool few_files = false);
   SortedLoad(const SortedLoad&) = delete;
   SortedLoad& operator=(const SortedLoad&) = delete;
   ~SortedLoad();
@@ -52,9 +54,11 @@ class SortedLoad {
 
   Store& store_;
   const Family family_;
+  const bool few_files_;
   uint64_t file_bytes_max_ = 0;
   std::unique_ptr<Writer> writer_;  // of the newest of paths_; null between files
   std::vector<std::string> paths_;
+  std::vector<std::pair<std::string, std::string>> ends_;  // the first and last key of each, once it is cut
 };
 
 // Reads what a load has written but not handed over, in order.

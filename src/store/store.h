@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -95,6 +96,9 @@ class Store {
   Status FlushMemtables();
   // Compacts a range down to the last level; empty ends mean all.
   Status CompactRange(Family family, ByteView begin, ByteView end);
+  // Lets go what is left of keys of the data family that are all removed: flushes and compacts the range if anything is there, unless a
+  // view keeps it, or there is no room. `interrupted`, which is optional, is asked now and then on the calling thread; true: kInterrupted.
+  Status ClearRange(ByteView begin, ByteView end, const std::function<bool()>& interrupted);
 
   // Flushes the memtable, or compacts level 0, when reads since have lost the time that takes, or part of it before all went idle
   // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is
@@ -116,6 +120,9 @@ class Store {
   Status SettleLoad();
   // With so many files level 0 is compacted.
   int level0_files_max() const;
+
+  // So many files may still come to level 0 before those who write are slowed down.
+  uint64_t FreeLevel0Places() const;
 
   // Estimates for each range; the spans have the same size.
   Status EstimateRanges(Family family, std::span<const KeyRange> ranges,

@@ -48,6 +48,11 @@ Status OpenError(const std::string& directory, const rocks::Status& status) {
   return WithDirectory(directory, translated.code(), translated.message());
 }
 
+// Whoever chooses how to recover has chosen to.
+bool LivesWithDamage(const StoreOptions& options) {
+  return options.expert_db_options.find("wal_recovery_mode") != std::string::npos;
+}
+
 bool ExpertPacesCompactions(const std::string& family_options) {
   constexpr std::string_view kOurs[] = {"level0_file_num_compaction_trigger", "max_bytes_for_level_base",
                                         "disable_auto_compactions", "level0_slowdown_writes_trigger",
@@ -113,8 +118,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
     return WithDirectory(options.directory, format.code(), format.message());
   }
-  // Whoever chooses how to recover has chosen to live with damage.
-  if (options.expert_db_options.find("wal_recovery_mode") == std::string::npos) {
+  if (!LivesWithDamage(options)) {
     if (Status wal = CheckWalFiles(env, options.directory, options.log); !wal.ok()) {
       return WithDirectory(options.directory, wal.code(), wal.message());
     }
@@ -164,7 +168,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->gate->CheckFreeSpace();
   DeleteLeftovers(options, *impl->gate, impl->root, handles[static_cast<size_t>(Family::kDictionary)]);
   std::unique_ptr<Store> opened(new Store(std::move(impl)));
-  if (Status finished = PendingLoad::FinishLoads(*opened); !finished.ok()) {
+  if (Status finished = PendingLoad::FinishLoads(*opened, LivesWithDamage(options)); !finished.ok()) {
     return WithDirectory(options.directory, finished.code(), finished.message());
   }
   if (Status begun = opened->BeginCompactions(); !begun.ok()) {

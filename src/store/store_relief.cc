@@ -66,6 +66,14 @@ class Store::Impl::Layout {
     const int places = options.level0_stop_writes_trigger - kPlacesKept - taken;
     return places > 0 ? static_cast<uint64_t>(places) * (options.write_buffer_size / kMemoryOfAByte) : 0;
   }
+  // Before those who write are slowed down.
+  uint64_t FreePlaces() const {
+    const auto& options = version_->mutable_cf_options;
+    const int slowdown_files = options.level0_slowdown_writes_trigger, stop_files = options.level0_stop_writes_trigger;
+    const int places = slowdown_files > 0 ? std::min(slowdown_files, stop_files) : stop_files;
+    const int taken = static_cast<int>(files(0).size()) + version_->imm->NumNotFlushed() + 1;
+    return static_cast<uint64_t>(std::max(places - kPlacesKept - taken, 0));
+  }
   bool Level0IsDue() const {
     return static_cast<int>(files(0).size()) >= version_->mutable_cf_options.level0_file_num_compaction_trigger;
   }
@@ -106,6 +114,8 @@ class Store::Impl::Layout {
   rocks::ColumnFamilyData* family_;
   rocks::SuperVersion* version_;
 };
+
+uint64_t Store::FreeLevel0Places() const { return Impl::Layout(impl_->root, Handle(Family::kData)).FreePlaces(); }
 
 Status Store::RelieveReads(uint64_t now_us) {
   if (impl_->gate->state() != WriteGate::kOpen) return Status::Ok();

@@ -125,6 +125,21 @@ void VisibleIterator::CountLevel0() {
     entries_per_seek_ += WalkedEntries::kEntriesPerSeek;
   }
   level0_sequence_min_ = std::max<uint64_t>(level0_sequence_min_, 1);
+  if (__builtin_expect(account_->last_load() >= level0_sequence_min_, false)) PassOverLoad();
+}
+
+// What came as files lies in none of the memtables, and in level 0 only where its files do.
+void VisibleIterator::PassOverLoad() {
+  if (lower_.size() < sizeof(uint32_t)) return;
+  const WalkAccount::Loaded load = account_->FindLoad(IndexId(LoadBe32(lower_.data())));
+  memtable_sequence_min_ = std::max(memtable_sequence_min_, load.last + 1);
+  for (const rocks::FileMetaData* file : version_->current->storage_info()->LevelFiles(0)) {
+    if (file->fd.smallest_seqno == file->fd.largest_seqno && file->fd.smallest_seqno > load.before &&
+        file->fd.smallest_seqno <= load.last) {
+      return;
+    }
+  }
+  level0_sequence_min_ = std::max(level0_sequence_min_, load.last + 1);
 }
 
 // Forgets the first entries that the walk since the last seek met in the memtable.

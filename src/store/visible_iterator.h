@@ -83,6 +83,7 @@ class VisibleIterator final {
   const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
   void LoadPosition();
   void CountLevel0();
+  void PassOverLoad();
   void CountSeek() {
     EndCountedWalk();
     walked_.in_level0 += entries_per_seek_;

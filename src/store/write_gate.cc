@@ -159,7 +159,9 @@ void WriteGateKeeper::OnBackgroundError(rocks::BackgroundErrorReason reason, roc
                    reason == rocks::BackgroundErrorReason::kMemTable;
   const bool loses_files = reason == rocks::BackgroundErrorReason::kManifestWrite && taking_over_.load() != 0;
   if (((wal && stops_writes) || loses_files) && !wal_failed_.exchange(true) && options_.on_wal_failure) {
-    options_.on_wal_failure(FromRocks(*error));
+    const Status status = FromRocks(*error);
+    options_.on_wal_failure(Status(status.code(), (wal ? "the write-ahead log cannot be written (" : "files cannot be taken over (") +
+                                                      status.ToString() + ")"));
   }
 }
 

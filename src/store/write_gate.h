@@ -52,6 +52,8 @@ class WriteGateKeeper final : public rocks::EventListener {
 
   // What was committed cannot be shown: ends as a log does that cannot be written.
   void StopForCommitted(const Status& status);
+  // on_wal_failure has been called.
+  bool has_stopped() const { return wal_failed_.load(); }
 
   // While files are taken over, a failure to write the manifest ends so as well: it may name the files, and RocksDB
   // deletes them after telling of the failure, so that the store could not be opened any more.

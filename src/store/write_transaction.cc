@@ -342,7 +342,7 @@ Status WriteTransaction::Commit(Durability durability) {
   auto& impl = *store_->impl_;
   CAIRN_RETURN_IF_ERROR(impl.gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes_max_));
   if (load_ != nullptr) {
-    CAIRN_RETURN_IF_ERROR(load_->Stage());
+    CAIRN_RETURN_IF_ERROR(StageLoad());
     // What is taken over is there for good, so the commit must be.
     durability = Durability::kSync;
   }
@@ -361,10 +361,20 @@ Status WriteTransaction::Commit(Durability durability) {
   return brought.ok() ? FromRocks(status) : std::move(brought);
 }
 
+// What is prepared is promised, maybe committed elsewhere. Told of an error only, the server would advise to roll it back.
+Status WriteTransaction::StageLoad() {
+  Status status = load_->Stage();
+  if (status.ok() || state_ != State::kPrepared) return status;
+  Status stuck(status.code(), "the prepared transaction " + name_ + " cannot be committed before this is mended, and must not be rolled back: " +
+                                  std::string(status.message()));
+  store_->impl_->gate->StopForCommitted(stuck);
+  return stuck;
+}
+
 // After the commit was written, or may have been.
 Status WriteTransaction::BringLoad(const Status& committed) {
   if (!committed.ok()) {
-    load_->Keep();
+    if (committed.Is(Status::Code::kIoError) || store_->impl_->gate->has_stopped()) load_->Keep();
     return Status::Ok();
   }
   Status status = load_->HandOver();

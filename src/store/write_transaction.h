@@ -90,7 +90,8 @@ class WriteTransaction {
   Status Prepare(ByteView name, Durability durability);
 
   // Makes the changes visible to all, atomically; what a load brings becomes visible after the other changes, before this
-  // returns, and is synced at any durability. Without Prepare it may be refused (kNoSpace,
+  // returns, and is synced at any durability. A prepared one whose load has lost files ends as a failing log does, with
+  // options.on_wal_failure. Without Prepare it may be refused (kNoSpace,
   // kReadOnly) with nothing written: roll back then. Any other error of a write (kIoError)
   // leaves the outcome unknown; options.on_wal_failure has been called.
   Status Commit(Durability durability);
@@ -132,6 +133,7 @@ class WriteTransaction {
   explicit WriteTransaction(Store* store);  // open
   WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> prepared);
   void Finish(bool reusable);
+  Status StageLoad();
   Status BringLoad(const Status& committed);
   void AddToOrder(ByteView key, bool is_put, size_t bytes_behind_key);
 

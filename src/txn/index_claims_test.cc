@@ -41,6 +41,7 @@ class IndexClaimsTest : public ::testing::Test, public TxnFixture {
     store::SortedLoad load(*store, Family::kData);
     for (uint32_t index : {1, 2}) {
       for (const char* name : {"a", "b"}) CAIRN_RETURN_IF_ERROR(load.Add(K(name, index), "loaded"));
+      CAIRN_RETURN_IF_ERROR(load.CutFile());
     }
     std::unique_ptr<store::PendingLoad> pending;
     CAIRN_RETURN_IF_ERROR(store::PendingLoad::Make(*store, &load, kIndexes, &pending));
@@ -214,6 +215,28 @@ TEST_F(IndexClaimsTest, APreparedLoadIsClaimedAgain) {
     EXPECT_TRUE(Insert(*other, "c").ok());
     EXPECT_EQ(Scan(*Begin(), View::kNewest), commits ? "a=loaded b=loaded" : "");
   }
+}
+
+// So that no hidden row id of a load is given out while it waits, nor after its commit.
+TEST_F(IndexClaimsTest, TheGreatestRowOfAPreparedLoadIsTold) {
+  auto loader = Begin();
+  ASSERT_TRUE(Claim(*loader));
+  ASSERT_TRUE(Attach(*loader).ok());
+  ASSERT_TRUE(loader->Prepare("name", Durability::kSync).ok());
+  loader.reset();
+  CrashAll();
+  Open();
+  std::vector<std::string> told;
+  TransactionHooks hooks;
+  hooks.recovered_lock_keys = [&told](ByteView key, const std::function<void(ByteView)>& lock) {
+    told.emplace_back(key);
+    lock(key);
+  };
+  manager = std::make_unique<TransactionManager>(*store, PointLocks::Options{}, hooks);
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(told, std::vector{K("b")});
+  EXPECT_TRUE(manager->CommitPrepared("name", Durability::kSync).ok());
+  EXPECT_EQ(Scan(*Begin()), "a=loaded b=loaded");
 }
 
 TEST_F(IndexClaimsTest, TakeBackGivesWhatWasPutAndKeepsLocksAndCounters) {

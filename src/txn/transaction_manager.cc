@@ -84,6 +84,10 @@ Status TransactionManager::LockRecovered(Transaction& transaction) {
       lock(key);
     }
   }));
+  // All rows of a load are claimed; a lock on the last one is not in the way.
+  if (const store::PendingLoad* load = transaction.writes_->load(); load != nullptr && hooks_.recovered_lock_keys) {
+    hooks_.recovered_lock_keys(load->record().last_row_key, lock);
+  }
   return result;
 }
 

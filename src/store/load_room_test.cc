@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Loads find room, or are not made: level 0 never holds their commit up, and reads of them are not taken for walks over memtables.
+#include <chrono>
+#include <future>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include <rocksdb/env.h>
+
+#include "base/index_bounds.h"
+#include "store/load_testing.h"
+
+namespace cairn::store {
+namespace {
+
+using Code = Status::Code;
+
+class LoadRoomTest : public ::testing::Test, public LoadFixture {
+ protected:
+  static std::string Incompressible(int seed, size_t bytes) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    std::string value(bytes, '\0');
+    for (char& byte : value) byte = static_cast<char>(random());
+    return value;
+  }
+  // A file of the last level reaches across the load's keys, so that they must go to level 0.
+  void SpanTheRange() {
+    for (uint32_t index : {0, 9}) ASSERT_TRUE(Put(Key(index, 0), "beside").ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    ASSERT_EQ(Level0Files(), 0);
+  }
+  // Each file of some hundred KB, all of the same keys.
+  void FillLevel0(int files) {
+    while (Level0Files() < files) {
+      store->CheckFreeSpace();
+      for (int row = 1; row <= 10; ++row) {
+        ASSERT_TRUE(Put(Key(9, row), Incompressible(100 * Level0Files() + row, 50 << 10), Durability::kOs).ok());
+      }
+      ASSERT_TRUE(store->FlushMemtables().ok());
+    }
+  }
+  Status Clear(const std::function<bool()>& interrupted = {}) {
+    for (uint32_t index : {1, 2}) {
+      const IndexBounds bounds{IndexId(index)};
+      CAIRN_RETURN_IF_ERROR(store->ClearRange(bounds.lower(), bounds.upper(), interrupted));
+    }
+    return Status::Ok();
+  }
+  // Rows of another time, settled, and what removes them, in level 0.
+  void LeaveRemovedRows() {
+    Batch batch(*store);
+    for (int row = 0; row < kRows; ++row) batch.Put(Family::kData, Key(1, row), "old");
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    batch.Clear();
+    for (int row = 0; row < kRows; ++row) batch.Delete(Family::kData, Key(1, row));
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+    ASSERT_EQ(Level0Files(), 1);
+  }
+};
+
+// Compactions have no room, so a commit that waited for level 0 would wait for ever.
+TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldACommitUp) {
+  options.free_space_reserve_bytes = 1 << 20;
+  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+  env.SetFreeBytes((1 << 20) + (100 << 10));
+  auto transaction = store->BeginWrite();
+  ASSERT_TRUE(Attach(*transaction).ok());
+  ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
+  ASSERT_NO_FATAL_FAILURE(FillLevel0(13));
+  auto committed = std::async(std::launch::async, [&] { return transaction->Commit(Durability::kOs); });
+  const bool in_time = committed.wait_for(std::chrono::minutes(2)) == std::future_status::ready;
+  EXPECT_TRUE(in_time);
+  if (in_time) {
+    EXPECT_EQ(Level0Files(), 15);
+    EXPECT_NE(Number("is_write_stopped"), 0u);
+  }
+  env.SetFreeBytes(uint64_t{1} << 30);
+  store->CheckFreeSpace();
+  const Status status = committed.get();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(Loaded(), "all");
+  EXPECT_EQ(Records(), 0);
+  // Compactions go on, and so do writers.
+  ASSERT_TRUE(Put("k", "later").ok());
+  while (Level0Files() >= 4) std::this_thread::yield();
+  EXPECT_EQ(Loaded(), "all");
+}
+
+TEST_F(LoadRoomTest, WithoutPlacesInLevel0ThereAreNoFiles) {
+  options.free_space_reserve_bytes = 1 << 20;
+  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=20";
+  Open();
+  env.SetFreeBytes((1 << 20) + (100 << 10));
+  ASSERT_NO_FATAL_FAILURE(FillLevel0(8));
+  EXPECT_EQ(store->FreeLevel0Places(), 1u);
+  auto transaction = store->BeginWrite();
+  EXPECT_EQ(Attach(*transaction).code(), Code::kBusy);
+  EXPECT_TRUE(WaitingFiles().empty());
+  EXPECT_TRUE(env.Files("/db/temporary", ".sst").empty());
+  env.SetFreeBytes(uint64_t{1} << 30);
+  store->CheckFreeSpace();
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  EXPECT_TRUE(CommitLoad().ok());
+  EXPECT_EQ(Loaded(), "all");
+}
+
+// Each counts on the places of its own.
+TEST_F(LoadRoomTest, LoadsThatWaitShareThePlaces) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=9;level0_stop_writes_trigger=20";
+  Open();
+  EXPECT_EQ(store->FreeLevel0Places(), 4u);
+  std::unique_ptr<PendingLoad> first, second, third;
+  ASSERT_TRUE(MakeLoad(&first, 1).ok());
+  ASSERT_TRUE(MakeLoad(&second, 3).ok());
+  EXPECT_EQ(MakeLoad(&third, 5).code(), Code::kBusy);
+  EXPECT_EQ(WaitingFiles().size(), 4u);
+  second.reset();
+  ASSERT_TRUE(MakeLoad(&third, 5).ok());
+  // Also after a crash: they may all be committed.
+  auto one = store->BeginWrite(), other = store->BeginWrite();
+  ASSERT_TRUE(one->AttachLoad(std::move(first)).ok());
+  ASSERT_TRUE(other->AttachLoad(std::move(third)).ok());
+  ASSERT_TRUE(one->Prepare("one", Durability::kSync).ok());
+  ASSERT_TRUE(other->Prepare("other", Durability::kSync).ok());
+  one.reset();
+  other.reset();
+  Crash();
+  Open();
+  auto found = store->TakeRecovered();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(MakeLoad(&second, 3).code(), Code::kBusy);
+  ASSERT_TRUE(found[0]->Rollback().ok());
+  ASSERT_TRUE(found[1]->Commit(Durability::kSync).ok());
+  ASSERT_TRUE(MakeLoad(&second, 3).ok());
+}
+
+TEST_F(LoadRoomTest, TwoThatAreCommittedAtOnce) {
+  Open();
+  for (int round = 0; round < 20; ++round) {
+    const uint32_t first = 10 + 4 * static_cast<uint32_t>(round);
+    std::vector<std::unique_ptr<WriteTransaction>> transactions;
+    for (uint32_t index : {first, first + 2}) {
+      std::unique_ptr<PendingLoad> load;
+      ASSERT_TRUE(MakeLoad(&load, index).ok());
+      transactions.push_back(store->BeginWrite());
+      ASSERT_TRUE(transactions.back()->AttachLoad(std::move(load)).ok());
+    }
+    auto other = std::async(std::launch::async, [&] { return transactions[1]->Commit(Durability::kOs); });
+    EXPECT_TRUE(transactions[0]->Commit(Durability::kOs).ok());
+    EXPECT_TRUE(other.get().ok());
+    for (uint32_t index = first; index < first + 4; ++index) EXPECT_EQ(Get(Key(index, kRows - 1)), "loaded");
+  }
+  EXPECT_EQ(store->load_count(), 40u);
+  EXPECT_EQ(Records(), 0);
+  Crash();
+  Open();
+  EXPECT_EQ(Get(Key(10, 0)), "loaded");
+  EXPECT_EQ(Get(Key(89, 0)), "loaded");
+}
+
+// However large it is, a load is not made of many files.
+TEST_F(LoadRoomTest, FilesAreFew) {
+  options.expert_family_options = "target_file_size_base=20000";
+  Open();
+  std::unique_ptr<PendingLoad> pending;
+  constexpr int kManyRows = 3000;
+  {
+    SortedLoad load(*store, Family::kData, /*few_files=*/true);
+    for (int row = 0; row < kManyRows; ++row) ASSERT_TRUE(load.Add(Key(1, row), Incompressible(row, 1000)).ok());
+    const std::array indexes = {IndexId(1)};
+    ASSERT_TRUE(PendingLoad::Make(*store, &load, indexes, &pending).ok());
+    ASSERT_NE(pending, nullptr);
+  }
+  EXPECT_GT(pending->record().file_count, 16u);
+  EXPECT_LE(pending->record().file_count, 33u);
+  EXPECT_EQ(pending->record().first_key, Key(1, 0));
+  EXPECT_EQ(pending->record().last_row_key, Key(1, kManyRows - 1));
+  auto transaction = store->BeginWrite();
+  ASSERT_TRUE(transaction->AttachLoad(std::move(pending)).ok());
+  ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  for (int row = 0; row < kManyRows; ++row) ASSERT_EQ(Get(Key(1, row)), Incompressible(row, 1000)) << row;
+}
+
+TEST_F(LoadRoomTest, WhatWasRemovedIsNotInTheWay) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(LeaveRemovedRows());
+  ASSERT_TRUE(Clear().ok());
+  EXPECT_EQ(Level0Files(), 0);
+  ASSERT_TRUE(CommitLoad().ok());
+  EXPECT_EQ(Level0Files(), 0);
+  EXPECT_EQ(Loaded(), "all");
+}
+
+TEST_F(LoadRoomTest, WhatAViewMayReadStays) {
+  Open();
+  Snapshot view;
+  {
+    Batch batch(*store);
+    for (int row = 0; row < kRows; ++row) batch.Put(Family::kData, Key(1, row), "old");
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    view = store->TakeSnapshot();
+    batch.Clear();
+    for (int row = 0; row < kRows; ++row) batch.Delete(Family::kData, Key(1, row));
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  }
+  const uint64_t version = store->FilesVersion(Family::kData);
+  ASSERT_TRUE(Clear().ok());
+  EXPECT_EQ(store->FilesVersion(Family::kData), version) << "nothing could be gained";
+  ASSERT_TRUE(CommitLoad().ok());
+  EXPECT_EQ(Loaded(), "all");
+  EXPECT_EQ(Get(Key(1, 5), &view), "old");
+}
+
+TEST_F(LoadRoomTest, ClearingCanBeInterrupted) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(LeaveRemovedRows());
+  env.HoldWrites("MANIFEST");
+  const Status status = Clear([this] {
+    env.ReleaseWrites();
+    return true;
+  });
+  EXPECT_TRUE(status.Is(Code::kInterrupted)) << status.ToString();
+  EXPECT_EQ(Get(Key(1, 5)), "-");
+  ASSERT_TRUE(Clear().ok());
+  ASSERT_TRUE(CommitLoad().ok());
+  EXPECT_EQ(Loaded(), "all");
+}
+
+// Of a range with something in the memtable, so that it is read by a merge.
+TEST_F(LoadRoomTest, ReadsOfLoadedRowsAreNotWalksOverTheMemtable) {
+  Open();
+  Batch beside(*store);
+  for (int i = 0; i < 4000; ++i) beside.Put(Family::kData, Key(7, i), std::string(100, 'm'));
+  ASSERT_TRUE(store->Write(beside, Durability::kOs).ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(store->Write(beside, Durability::kOs).ok());
+  ASSERT_TRUE(CommitLoad().ok());
+  ASSERT_TRUE(Put(Key(1, kRows), "later").ok());
+  const IndexBounds bounds(IndexId(1));
+  for (int walk = 0; walk < 10'000; ++walk) {
+    Cursor cursor;
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = bounds.lower(), .upper_bound = bounds.upper()}, &cursor).ok());
+    int rows = 0;
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) ++rows;
+    ASSERT_EQ(rows, kRows + 1);
+    if (walk % 100 != 0) continue;
+    ASSERT_TRUE(store->RelieveReads(1).ok());
+  }
+  EXPECT_EQ(Number("read_driven_flushes"), 0u);
+}
+
+}  // namespace
+}  // namespace cairn::store
