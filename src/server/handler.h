@@ -217,6 +217,10 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int AddToStatementLoad(const uchar* record);
   int FailStatementLoad(const Status& status);
   void DropStatementLoad();
+  bool IsLoaded() const {
+    return session_->loaded_index.has_value() && *session_->loaded_index == access_->primary().id();
+  }
+  int RefuseLoaded();
   int CheckLoadEnded();
   void EndCopy();
   bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;

@@ -116,7 +116,7 @@ int Handler::FinishLoad() {
 int Handler::CheckLoadEnded() {
   const bool lost = (load_ != nullptr || statement_load_ != nullptr) && !ha_thd()->is_error();
   EndCopy();
-  return lost ? Fail(Status(Status::Code::kInterrupted, "the load into " + name_ + " was not ended")) : 0;
+  return lost ? Fail(Status::InvalidArgument("the load into " + name_ + " was not ended")) : 0;
 }
 
 void Handler::EndCopy() {

@@ -105,6 +105,7 @@ int Handler::BeginStatement(THD* thd) {
   if (auto* share = static_cast<TableShare*>(get_ha_share_ptr()); share != nullptr) access_ = share->access();
   const Status status = session_->BeginStatement();
   if (!status.ok()) return Fail(status);
+  if (IsLoaded()) return RefuseLoaded();
   BindReader();
   writer_bound_ = false;
   is_refereed_ = false;

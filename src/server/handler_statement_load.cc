@@ -2,6 +2,8 @@
 // Many rows of one statement for an empty table: LOAD DATA, INSERT ... SELECT, and INSERT of many rows.
 #include "server/handler.h"
 
+#include <string_view>
+
 #include "server/sysvars.h"
 
 namespace cairn::server {
@@ -23,10 +25,23 @@ bool InsertsPlainly(THD* thd) {
   }
 }
 
-// Whether the transaction ends with the statement, so that nothing reads in it what the statement has written.
+// Whether the transaction ends with the statement, so that no other one reads in it what this one has written. Stored
+// functions, and triggers and sequences that the server opens by itself, would be statements of their own in it; they need prelocking.
+// A replica's transaction goes on with its position.
 bool IsItsOwnTransaction(THD* thd) {
   return !thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_GTID_BEGIN) && thd->in_sub_stmt == 0 &&
-         thd->locked_tables_mode <= LTM_LOCK_TABLES;
+         thd->locked_tables_mode <= LTM_LOCK_TABLES && thd->rgi_slave == nullptr;
+}
+
+// Whether the statement may read the table that it fills: subqueries among VALUES, in RETURNING or in the condition of a
+// view do so row by row, and must see the rows before. Whatever reads it in this statement has it open in this connection; what
+// was locked by LOCK TABLES under another name, and is not used now, is told apart by nobody.
+bool HasOpenTwice(THD* thd, const TABLE& table) {
+  const auto name_of = [](const TABLE& of) { return std::string_view(of.s->table_cache_key.str, of.s->table_cache_key.length); };
+  for (const TABLE* other = thd->open_tables; other != nullptr; other = other->next) {
+    if (other != &table && name_of(*other) == name_of(table)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -38,7 +53,7 @@ bool Handler::MayLoadStatement() const {
   return bulk_insert_begun_ && !copy_begun_ && !tolerates_duplicates_ && InsertsPlainly(thd) && IsItsOwnTransaction(thd) &&
          !StrictSnapshot(thd) && !IsSequence() && !is_refereed_ && table->triggers == nullptr && !table->versioned() &&
          table_share->tmp_table == NO_TMP_TABLE && table->part_info == nullptr && !table_share->long_unique_table &&
-         table_share->period.unique_keys == 0 && access_->table().build() == nullptr;
+         table_share->period.unique_keys == 0 && access_->table().build() == nullptr && !HasOpenTwice(thd, *table);
 }
 
 // When the statement's rows have become many: once, as what keeps it from being done does not go away before long.
@@ -55,12 +70,12 @@ Status Handler::TryStatementLoad() {
       bulk::LoadOptions{.memory_bytes = load_memory_.bytes(),
                         .interrupted = [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; }});
   bool begun = false;
+  session_->DetachCursors();  // what they lie over is taken back
   Status status = statement_load_->Begin(&session_->transaction(), &begun);
   if (status.ok() && begun) {
     session_->has_open_load = true;
     return status;
   }
-  if (status.Is(Status::Code::kDuplicateKey)) ShowDuplicate(statement_load_->duplicate());
   DropStatementLoad();
   return status;
 }
@@ -96,10 +111,20 @@ int Handler::end_bulk_insert() {
   }
   BindWriter();
   const Status status = statement_load_->Finish(&session_->transaction(), &writer_);
-  if (!status.ok()) return my_errno = FailStatementLoad(status);
+  if (!status.ok()) {
+    ha_thd()->get_stmt_da()->reset_current_row_for_warning(0);  // it is not known which row it was
+    return my_errno = FailStatementLoad(status);
+  }
+  if (statement_load_->by_files()) session_->loaded_index = access_->primary().id();
   DropStatementLoad();
   session_->has_open_load = false;
   return 0;
+}
+
+// Rows that wait for the commit are seen by nobody, also not by their transaction: it must have nothing more to do with the table.
+// No statement is known that gets here.
+int Handler::RefuseLoaded() {
+  return Fail(Status::InvalidArgument("rows of a statement wait in files for their commit, which the same transaction cannot read or change: " + name_));
 }
 
 void Handler::DropStatementLoad() {

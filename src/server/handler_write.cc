@@ -58,6 +58,7 @@ int Handler::write_row(const uchar* record) {
   if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
   if (load_ != nullptr) return LoadRow(record);
   if (statement_load_ != nullptr) return AddToStatementLoad(record);
+  if (IsLoaded()) return RefuseLoaded();
   BindWriter();
   Status status = writer_.Insert(RowOf(record));
   if (status.ok()) NoteAutoIncrement(record);
@@ -101,6 +102,7 @@ bool Handler::RecordsAreEqual() const {
 
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
+  if (IsLoaded()) return RefuseLoaded();
   BindWriter();
   const ColumnSet touched = TouchedColumns();
   const auto change = [&] { return writer_.Update(RowOf(old_record), RowOf(new_record), touched); };
@@ -114,6 +116,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
 }
 
 int Handler::delete_row(const uchar* record) {
+  if (IsLoaded()) return RefuseLoaded();
   BindWriter();
   if (!is_refereed_) return FinishWrite(writer_.Delete(RowOf(record)));
   const auto change = [&] {

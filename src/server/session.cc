@@ -60,6 +60,7 @@ Status Session::BeginStatement() {
   if (!transaction_->is_active()) {
     transaction_->Begin(IsolationOf(thd_));
     transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
+    loaded_index.reset();
   }
   transaction_->StartStatement();
   trans_register_ha(thd_, false, global_handlerton, 0);
@@ -83,6 +84,7 @@ void Session::EndStatement() {
 Status Session::RollbackStatement() {
   DetachCursors();
   has_open_load = false;
+  loaded_index.reset();
   return transaction_->RollbackStatement();
 }
 
@@ -94,7 +96,7 @@ Status Session::Commit(store::Durability durability) {
 }
 
 Status Session::CheckNoOpenLoad() const {
-  return has_open_load ? Status(Status::Code::kInterrupted, "a statement's rows were not taken to their end") : Status::Ok();
+  return has_open_load ? Status::InvalidArgument("a statement's rows were not taken to their end") : Status::Ok();
 }
 
 Status Session::Rollback() {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/status.h"
 #include "engine/engine.h"
 #include "txn/transaction.h"
@@ -63,6 +65,9 @@ class Session {
 
   // Rows of a statement are gathered and not yet a part of the transaction, which must not be committed so.
   bool has_open_load = false;
+
+  // The primary index whose rows wait in files for the commit of the active transaction, which cannot read or change them.
+  std::optional<IndexId> loaded_index;
 
   // The outcome of a commit that was made in commit_ordered, told to commit() later.
   bool committed_in_order = false;

@@ -104,11 +104,11 @@ class Transaction final : public LockOwner {
   // committed there, calls it once the range is begun.
   Status WaitForClaim(IndexId index, const LockOptions& options);
 
-  // Whether nobody has committed an entry that is still there in any of the indexes. False also after an error.
+  // Whether nobody has committed an entry that is still there in any of the indexes. False also after an error: kInterrupted.
   bool AreEmpty(std::span<const IndexId> indexes, Status* status) const;
 
-  // Claims whole indexes until the transaction ends: afterwards nobody else has a lock, a range or an uncommitted entry in
-  // them, nor gets one. Never waits: it is not done if somebody has, or if an index has entries.
+  // Claims all indexes of a table, that of its rows first, until the transaction ends: afterwards nobody else has a lock, a range or
+  // an uncommitted entry in them, nor gets one. Never waits: it is not done if somebody has, or if an index has entries. kInterrupted.
   Status ClaimIndexes(std::span<const IndexId> indexes, bool* claimed);
 
   // Makes files of entries part of the changes (store::WriteTransaction::AttachLoad). The statement must be the transaction's only

@@ -21,6 +21,10 @@ Status Transaction::WaitForClaim(IndexId index, const LockOptions& options) {
 bool Transaction::AreEmpty(std::span<const IndexId> indexes, Status* status) const {
   store::Cursor cursor;
   for (const IndexId index : indexes) {
+    if (is_interrupted()) {
+      *status = Status::Of(Status::Code::kInterrupted);
+      return false;
+    }
     const IndexBounds bounds(index);
     *status = manager_.store_.OpenCursor(store::Family::kData, {.lower_bound = bounds.lower(), .upper_bound = bounds.upper()},
                                          &cursor);
@@ -35,16 +39,19 @@ bool Transaction::AreEmpty(std::span<const IndexId> indexes, Status* status) con
 Status Transaction::ClaimIndexes(std::span<const IndexId> indexes, bool* claimed) {
   assert(is_active() && !has_claims_);
   *claimed = false;
+  Status status;
+  // Entries that were deleted may be many, and nobody waits for this look at them.
+  if (!AreEmpty(indexes.subspan(1), &status)) return status;
   const NumberKey number(id());
   const LockOptions own{.mode = LockMode::kExclusive, .wait = LockWait::kNoWait, .is_row = false};
   LockResult key;
   // Before the claim is there to be found. Only those who met an earlier one may have it still.
   if (!manager_.locks_.Lock(*this, number.claims(), own, &key).ok()) return Status::Ok();
-  Status status;
   if (manager_.claims_.Claim(*this, indexes)) {
     const bool is_alone = !manager_.locks_.OthersHold(*this, indexes) &&
                           std::ranges::none_of(indexes, [this](IndexId index) { return manager_.ranges_.OthersHold(*this, index); });
-    has_claims_ = *claimed = is_alone && AreEmpty(indexes, &status);
+    // Without a row there are no entries of one.
+    has_claims_ = *claimed = is_alone && AreEmpty(indexes.first(1), &status);
     if (!has_claims_) manager_.claims_.Release(*this);
   }
   if (!*claimed) manager_.locks_.Unlock(*this, key.handle);
