@@ -25,9 +25,9 @@ bool InsertsPlainly(THD* thd) {
   }
 }
 
-// Whether the transaction ends with the statement, so that no other one reads in it what this one has written. Stored
-// functions, and triggers and sequences that the server opens by itself, would be statements of their own in it; they need prelocking.
-// A replica's transaction goes on with its position.
+// Whether the transaction ends with the statement, so that no other one reads in it what this one has written. The statements of
+// stored functions, and of triggers, would be others in it: for them the server has tables locked before. A replica's transaction
+// goes on with its position.
 bool IsItsOwnTransaction(THD* thd) {
   return !thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_GTID_BEGIN) && thd->in_sub_stmt == 0 &&
          thd->locked_tables_mode <= LTM_LOCK_TABLES && thd->rgi_slave == nullptr;
