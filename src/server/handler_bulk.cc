@@ -25,6 +25,8 @@ Status CountPartitions(const std::string& name, uint64_t* count) {
 
 }  // namespace
 
+bool IsKilled(const THD* thd) { return thd_kill_level(thd) != THD_IS_NOT_KILLED && thd->killed != ABORT_QUERY; }
+
 void Handler::start_bulk_insert(ha_rows, uint) { bulk_insert_begun_ = true; }
 
 // All that must be known to hold of the statement, as nothing is checked row by row. That it copies into a table which
@@ -55,7 +57,7 @@ Status Handler::BeginLoad() {
   load_ = std::make_unique<bulk::TableLoad>(
       GlobalEngine()->store(), access_,
       bulk::LoadOptions{.memory_bytes = memory_bytes,
-                        .interrupted = [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; }});
+                        .interrupted = [thd] { return IsKilled(thd); }});
   return Status::Ok();
 }
 

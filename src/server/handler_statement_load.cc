@@ -68,7 +68,7 @@ Status Handler::TryStatementLoad() {
   statement_load_ = std::make_unique<bulk::StatementLoad>(
       engine.store(), access_,
       bulk::LoadOptions{.memory_bytes = load_memory_.bytes(),
-                        .interrupted = [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; }});
+                        .interrupted = [thd] { return IsKilled(thd); }});
   bool begun = false;
   session_->DetachCursors();  // what they lie over is taken back
   Status status = statement_load_->Begin(&session_->transaction(), &begun);

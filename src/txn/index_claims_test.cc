@@ -167,6 +167,30 @@ TEST_F(IndexClaimsTest, AClaimThatFailsLetsWaitersGo) {
   locker.join();
 }
 
+// Entries in any of the indexes stand against it, a claim that is killed is none, and both leave nothing behind.
+TEST_F(IndexClaimsTest, OnlyEmptyIndexesAreClaimed) {
+  for (const uint32_t index : {1, 2}) {
+    auto writer = Begin();
+    ASSERT_TRUE(writer->Put(Family::kData, K("old", index), "v").ok());
+    ASSERT_TRUE(writer->Commit(Durability::kOs).ok());
+    auto claimer = Begin(), other = Begin();
+    EXPECT_FALSE(Claim(*claimer));
+    EXPECT_TRUE(other->Lock(K("a"), kNoWait, nullptr).ok());
+    writer = Begin();
+    ASSERT_TRUE(writer->Delete(Family::kData, K("old", index)).ok());
+    ASSERT_TRUE(writer->Commit(Durability::kOs).ok());
+  }
+  auto claimer = Begin();
+  claimer->StartStatement();
+  claimer->Interrupt();
+  bool claimed = true;
+  EXPECT_TRUE(claimer->ClaimIndexes(kIndexes, &claimed).Is(Code::kInterrupted));
+  EXPECT_FALSE(claimed);
+  claimer->EndStatement();
+  claimer->StartStatement();
+  EXPECT_TRUE(Claim(*claimer));
+}
+
 TEST_F(IndexClaimsTest, ALoadComesWithItsTransaction) {
   auto reader = Begin();
   EXPECT_EQ(Scan(*reader), "");
