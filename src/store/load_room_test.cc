@@ -31,13 +31,12 @@ class LoadRoomTest : public ::testing::Test, public LoadFixture {
     ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
     ASSERT_EQ(Level0Files(), 0);
   }
-  // Each file of some hundred KB, all of the same keys.
+  // With files of the same key.
   void FillLevel0(int files) {
     while (Level0Files() < files) {
-      store->CheckFreeSpace();
-      for (int row = 1; row <= 10; ++row) {
-        ASSERT_TRUE(Put(Key(9, row), Incompressible(100 * Level0Files() + row, 50 << 10), Durability::kOs).ok());
-      }
+      Batch batch(*store);
+      batch.Put(Family::kData, Key(9, 1), std::to_string(Level0Files()));
+      ASSERT_TRUE(store->Write(batch, Durability::kOs, Urgency::kReclaimsSpace).ok());
       ASSERT_TRUE(store->FlushMemtables().ok());
     }
   }
@@ -65,14 +64,14 @@ class LoadRoomTest : public ::testing::Test, public LoadFixture {
 
 // Compactions have no room, so a commit that waited for level 0 would wait for ever.
 TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldACommitUp) {
-  options.free_space_reserve_bytes = 1 << 20;
   options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
   Open();
   ASSERT_NO_FATAL_FAILURE(SpanTheRange());
-  env.SetFreeBytes((1 << 20) + (100 << 10));
   auto transaction = store->BeginWrite();
   ASSERT_TRUE(Attach(*transaction).ok());
   ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
+  env.SetFreeBytes(1000);
+  store->CheckFreeSpace();
   ASSERT_NO_FATAL_FAILURE(FillLevel0(13));
   auto committed = std::async(std::launch::async, [&] { return transaction->Commit(Durability::kOs); });
   const bool in_time = committed.wait_for(std::chrono::minutes(2)) == std::future_status::ready;
@@ -94,18 +93,14 @@ TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldACommitUp) {
 }
 
 TEST_F(LoadRoomTest, WithoutPlacesInLevel0ThereAreNoFiles) {
-  options.free_space_reserve_bytes = 1 << 20;
-  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=20";
+  options.expert_family_options = "level0_slowdown_writes_trigger=8;level0_stop_writes_trigger=20";
   Open();
-  env.SetFreeBytes((1 << 20) + (100 << 10));
-  ASSERT_NO_FATAL_FAILURE(FillLevel0(8));
+  ASSERT_NO_FATAL_FAILURE(FillLevel0(2));  // too few to be compacted
   EXPECT_EQ(store->FreeLevel0Places(), 1u);
   auto transaction = store->BeginWrite();
   EXPECT_EQ(Attach(*transaction).code(), Code::kBusy);
   EXPECT_TRUE(WaitingFiles().empty());
   EXPECT_TRUE(env.Files("/db/temporary", ".sst").empty());
-  env.SetFreeBytes(uint64_t{1} << 30);
-  store->CheckFreeSpace();
   ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
   EXPECT_TRUE(CommitLoad().ok());
   EXPECT_EQ(Loaded(), "all");
