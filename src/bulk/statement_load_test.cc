@@ -177,6 +177,43 @@ TEST_F(StatementLoadTest, WithOthersInTheTableRowsAreInsertedOneByOne) {
   ExpectEntriesOf(all);
 }
 
+// The indexes are claimed, and no file is made.
+TEST_F(StatementLoadTest, WithoutPlacesForFilesRowsAreInsertedOneByOne) {
+  manager.reset();
+  store.reset();
+  options.expert_family_options = "level0_slowdown_writes_trigger=5;level0_stop_writes_trigger=20";
+  OpenAll();
+  ASSERT_EQ(store->FreeLevel0Places(), 0u);
+  const std::vector<Row> rows = Rows(500);
+  ASSERT_TRUE(Gather(rows, 100).ok());
+  ASSERT_TRUE(Finish().ok());
+  EXPECT_FALSE(load->by_files());
+  load.reset();
+  auto other = Begin();
+  EXPECT_TRUE(Insert(*other, {9000, 9000, 5}).Is(Code::kLockBusy));
+  ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  EXPECT_EQ(store->load_count(), 0u);
+  ExpectEntriesOf(rows);
+}
+
+// Rows that were deleted are not in the way, and their entries are gone first.
+TEST_F(StatementLoadTest, AnEmptiedTableIsFilledByFiles) {
+  const std::vector<Row> rows = Rows(500);
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(Gather(rows, 100).ok());
+    ASSERT_TRUE(Finish().ok());
+    EXPECT_TRUE(load->by_files());
+    load.reset();
+    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+    EXPECT_EQ(Level0Files(), 0);
+    catalog::testing::Entries all = catalog::testing::CommittedEntries(*store, access->def());
+    EXPECT_EQ(all.size(), 1500u);
+    store::Batch batch(*store);
+    for (const auto& [key, value] : all) batch.SingleDelete(store::Family::kData, key);
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  }
+}
+
 // A row that another has found missing stays so until that one ends.
 TEST_F(StatementLoadTest, OthersLocksOnNothingAreHeeded) {
   ASSERT_TRUE(Gather(Rows(500), 100).ok());
