@@ -31,30 +31,40 @@ size_t StatementLoad::IndexOf(ByteView key) const {
   return static_cast<size_t>(std::ranges::find(indexes_, IndexId(LoadBe32(key.data()))) - indexes_.begin());
 }
 
+// Rows that were there once lie in the way of files: these would go to level 0, and looking for rows under the claim would walk over them.
+Status StatementLoad::IsUntouched(bool* untouched) const {
+  *untouched = true;
+  for (const IndexId index : indexes_) {
+    const IndexBounds bounds(index);
+    bool has;
+    CAIRN_RETURN_IF_ERROR(store_.HasVersions(bounds.lower(), bounds.upper(), &has));
+    if (has) *untouched = false;
+  }
+  return Status::Ok();
+}
+
 Status StatementLoad::Begin(txn::Transaction* transaction, bool* begun) {
   *begun = false;
   if (!transaction->HasWrittenOnly(indexes_)) return Status::Ok();
-  Status status;
-  if (!transaction->AreEmpty({&indexes_.front(), 1}, &status)) return status;
+  bool untouched;
+  CAIRN_RETURN_IF_ERROR(IsUntouched(&untouched));
+  if (!untouched) return Status::Ok();
   return transaction->TakeBack(
       [this](ByteView key, ByteView value) { return load_.AddEntry(IndexOf(key), key, value); }, begun);
 }
 
 Status StatementLoad::Finish(txn::Transaction* transaction, dml::RowWriter* writer) {
   CAIRN_RETURN_IF_ERROR(load_.FinishFiles());
-  // Rows that were there once would be in the way of the files, and of looking for others under the claim.
-  for (const IndexId index : indexes_) {
-    const IndexBounds bounds(index);
-    CAIRN_RETURN_IF_ERROR(store_.ClearRange(bounds.lower(), bounds.upper(), interrupted_));
-  }
   bool claimed;
-  CAIRN_RETURN_IF_ERROR(transaction->ClaimIndexes(indexes_, &claimed));
+  CAIRN_RETURN_IF_ERROR(IsUntouched(&claimed));
+  if (claimed) CAIRN_RETURN_IF_ERROR(transaction->ClaimIndexes(indexes_, &claimed));
   std::unique_ptr<store::PendingLoad> pending;
   if (claimed) CAIRN_RETURN_IF_ERROR(store::PendingLoad::Make(store_, &load_.files(), indexes_, &pending));
   if (pending != nullptr) {
     CAIRN_RETURN_IF_ERROR(transaction->AttachLoad(std::move(pending)));
     by_files_ = true;
   } else {
+    transaction->ReleaseClaims();
     CAIRN_RETURN_IF_ERROR(InsertAll(transaction, writer));
   }
   // Those that were taken back have been counted when they were inserted first.

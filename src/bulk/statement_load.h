@@ -31,7 +31,7 @@ class StatementLoad {
   StatementLoad(store::Store& store, std::shared_ptr<const catalog::TableAccess> table, LoadOptions options);
 
   // Not begun, and the transaction is as before, if it has changed anything but put entries of the table, or the table has
-  // rows by now.
+  // rows by now, or had some that are removed but have not been compacted yet.
   Status Begin(txn::Transaction* transaction, bool* begun);
 
   // Records must be complete, as for RowWriter.
@@ -51,6 +51,7 @@ class StatementLoad {
 
  private:
   size_t IndexOf(ByteView key) const;
+  Status IsUntouched(bool* untouched) const;
   Status InsertAll(txn::Transaction* transaction, dml::RowWriter* writer);
   Status NoteDuplicate(txn::Transaction* transaction, size_t index, ByteView key, ByteView value);
 

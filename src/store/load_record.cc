@@ -14,7 +14,8 @@ bool DecodeBody(ByteReader* in, LoadRecord* record) {
   ByteView first_key, last_row_key;
   uint64_t index_count;
   if (!in->ReadVarint(&record->file_count) || record->file_count == 0 || !in->ReadLengthPrefixed(&first_key) ||
-      first_key.empty() || !in->ReadLengthPrefixed(&last_row_key) || !in->ReadVarint(&index_count) || index_count > in->remaining()) {
+      first_key.empty() || !in->ReadLengthPrefixed(&last_row_key) || !in->ReadVarint(&index_count) || index_count == 0 ||
+      index_count > in->remaining()) {
     return false;
   }
   record->first_key = first_key;

@@ -40,13 +40,6 @@ class LoadRoomTest : public ::testing::Test, public LoadFixture {
       ASSERT_TRUE(store->FlushMemtables().ok());
     }
   }
-  Status Clear(const std::function<bool()>& interrupted = {}) {
-    for (uint32_t index : {1, 2}) {
-      const IndexBounds bounds{IndexId(index)};
-      CAIRN_RETURN_IF_ERROR(store->ClearRange(bounds.lower(), bounds.upper(), interrupted));
-    }
-    return Status::Ok();
-  }
   // Rows of another time, settled, and what removes them, in level 0.
   void LeaveRemovedRows() {
     Batch batch(*store);
@@ -183,49 +176,26 @@ TEST_F(LoadRoomTest, FilesAreFew) {
   for (int row = 0; row < kManyRows; ++row) ASSERT_EQ(Get(Key(1, row)), Incompressible(row, 1000)) << row;
 }
 
-TEST_F(LoadRoomTest, WhatWasRemovedIsNotInTheWay) {
+TEST_F(LoadRoomTest, WhatWasRemovedIsThereUntilItIsCompacted) {
   Open();
+  const IndexBounds bounds(IndexId(1));
+  const auto has_versions = [&] {
+    bool has = false;
+    const Status status = store->HasVersions(bounds.lower(), bounds.upper(), &has);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return has;
+  };
+  ASSERT_TRUE(Put(Key(2, 0), "beside").ok());
+  EXPECT_FALSE(has_versions());
+  ASSERT_TRUE(Put(Key(1, 5), "in the memtable").ok());
+  EXPECT_TRUE(has_versions());
+  ASSERT_TRUE(Delete(Key(1, 5)).ok());
+  EXPECT_TRUE(has_versions());
   ASSERT_NO_FATAL_FAILURE(LeaveRemovedRows());
-  ASSERT_TRUE(Clear().ok());
-  EXPECT_EQ(Level0Files(), 0);
-  ASSERT_TRUE(CommitLoad().ok());
-  EXPECT_EQ(Level0Files(), 0);
-  EXPECT_EQ(Loaded(), "all");
-}
-
-TEST_F(LoadRoomTest, WhatAViewMayReadStays) {
-  Open();
-  Snapshot view;
-  {
-    Batch batch(*store);
-    for (int row = 0; row < kRows; ++row) batch.Put(Family::kData, Key(1, row), "old");
-    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
-    view = store->TakeSnapshot();
-    batch.Clear();
-    for (int row = 0; row < kRows; ++row) batch.Delete(Family::kData, Key(1, row));
-    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
-  }
-  const uint64_t version = store->FilesVersion(Family::kData);
-  ASSERT_TRUE(Clear().ok());
-  EXPECT_EQ(store->FilesVersion(Family::kData), version) << "nothing could be gained";
-  ASSERT_TRUE(CommitLoad().ok());
-  EXPECT_EQ(Loaded(), "all");
-  EXPECT_EQ(Get(Key(1, 5), &view), "old");
-}
-
-TEST_F(LoadRoomTest, ClearingCanBeInterrupted) {
-  Open();
-  ASSERT_NO_FATAL_FAILURE(LeaveRemovedRows());
-  env.HoldWrites("MANIFEST");
-  const Status status = Clear([this] {
-    env.ReleaseWrites();
-    return true;
-  });
-  EXPECT_TRUE(status.Is(Code::kInterrupted)) << status.ToString();
-  EXPECT_EQ(Get(Key(1, 5)), "-");
-  ASSERT_TRUE(Clear().ok());
-  ASSERT_TRUE(CommitLoad().ok());
-  EXPECT_EQ(Loaded(), "all");
+  EXPECT_TRUE(has_versions());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  EXPECT_FALSE(has_versions());
+  EXPECT_EQ(Get(Key(2, 0)), "beside");
 }
 
 // Of a range with something in the memtable, so that it is read by a merge.

@@ -77,11 +77,11 @@ Status RemoveRecord(const rocks::WriteOptions& write, rocks::DB* db, rocks::Colu
 }
 
 // Level 0 may be full, of these very files, and what empties it may have no room on the disk. It holds up nobody
-// while RocksDB starts no compaction.
+// while RocksDB starts no compaction. Of several at once each waits for the one before, which may have let compactions go.
 class UnstalledWrites {
  public:
-  UnstalledWrites(rocks::DB* db, rocks::ColumnFamilyHandle* data)
-      : db_(db), data_(data), were_held_(db->GetOptions(data).disable_auto_compactions) {
+  UnstalledWrites(std::mutex* one_at_a_time, rocks::DB* db, rocks::ColumnFamilyHandle* data)
+      : lock_(*one_at_a_time), db_(db), data_(data), were_held_(db->GetOptions(data).disable_auto_compactions) {
     if (!were_held_) Hold("true");
   }
   UnstalledWrites(const UnstalledWrites&) = delete;
@@ -96,6 +96,7 @@ class UnstalledWrites {
     db_->SetOptions(data_, {{"disable_auto_compactions", held}}).PermitUncheckedError();
   }
 
+  const std::lock_guard<std::mutex> lock_;
   rocks::DB* const db_;
   rocks::ColumnFamilyHandle* const data_;
   const bool were_held_;
@@ -231,7 +232,9 @@ Status PendingLoad::HandOver() {
   CAIRN_RETURN_IF_ERROR(Stage());
   rocks::DB* const db = store_.impl_->root;
   std::optional<UnstalledWrites> unstalled;
-  if (store_.FreeLevel0Places() < record_.file_count) unstalled.emplace(db, store_.Handle(Family::kData));
+  if (store_.FreeLevel0Places() < record_.file_count) {
+    unstalled.emplace(&store_.impl_->unstalled_mutex, db, store_.Handle(Family::kData));
+  }
   const uint64_t sequence_before = db->GetLatestSequenceNumber();
   {
     // With a view about, RocksDB gives the entries a sequence number, so that also those who take a view while the files

@@ -96,9 +96,9 @@ class Store {
   Status FlushMemtables();
   // Compacts a range down to the last level; empty ends mean all.
   Status CompactRange(Family family, ByteView begin, ByteView end);
-  // Lets go what is left of keys of the data family that are all removed: flushes and compacts the range if anything is there, unless a
-  // view keeps it, or there is no room. `interrupted`, which is optional, is asked now and then on the calling thread; true: kInterrupted.
-  Status ClearRange(ByteView begin, ByteView end, const std::function<bool()>& interrupted);
+  // Whether the range of the data family has anything at all, also what was removed and has not been compacted yet. Costs a seek,
+  // however much that is. Ranges that were dropped whole (Batch::DeleteRange) may have something for a while.
+  Status HasVersions(ByteView begin, ByteView end, bool* has) const;
 
   // Flushes the memtable, or compacts level 0, when reads since have lost the time that takes, or part of it before all went idle
   // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is

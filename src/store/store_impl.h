@@ -51,6 +51,7 @@ class Store::Impl {
   std::atomic<uint64_t> load_count{0};        // handed over
   std::atomic<uint64_t> next_load_number{1};  // of a PendingLoad
   std::atomic<uint64_t> reserved_level0_places{0};  // by those that wait
+  std::mutex unstalled_mutex;  // of what commits a load while level 0 is full
 
   // Of PaceCompactions: all but the first two are its thread's.
   uint64_t level0_files_usual = 0;  // 0: an expert's number, which stays

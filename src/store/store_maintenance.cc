@@ -43,26 +43,6 @@ constexpr const char* kNumberProperties[] = {
     "rocksdb.block-cache-pinned-usage",
 };
 
-constexpr std::chrono::milliseconds kInterruptsLookedFor(50);
-
-// The sequence number of one in the range, as greatest of its key; removals count. 0: there is none, or it is settled.
-Status FindVersion(rocks::DB* root, rocks::ColumnFamilyHandle* family, ByteView begin, ByteView end, uint64_t* sequence) {
-  *sequence = 0;
-  rocks::ReadOptions read;
-  read.total_order_seek = true;
-  read.ignore_range_deletions = true;
-  read.fill_cache = false;
-  const rocks::Slice upper = ToSlice(end);
-  read.iterate_upper_bound = &upper;
-  rocks::Arena arena;
-  const rocks::ScopedArenaPtr<rocks::InternalIterator> at(static_cast<rocks::DBImpl*>(root)->NewInternalIterator(
-      read, &arena, rocks::kMaxSequenceNumber, family));
-  at->Seek(rocks::InternalKey(ToSlice(begin), rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek).Encode());
-  CAIRN_RETURN_IF_ERROR(FromRocks(at->status()));
-  if (at->Valid() && ToView(rocks::ExtractUserKey(at->key())) < end) *sequence = rocks::GetInternalKeySeqno(at->key());
-  return Status::Ok();
-}
-
 // "rocksdb.block.cache.hit" -> "block_cache_hit".
 std::string PlainName(std::string_view name) {
   constexpr std::string_view kPrefix = "rocksdb.";
@@ -99,34 +79,20 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end) {
   return FromRocks(status);
 }
 
-Status Store::ClearRange(ByteView begin, ByteView end, const std::function<bool()>& interrupted) {
+Status Store::HasVersions(ByteView begin, ByteView end, bool* has) const {
   PrepareThread();
-  rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
-  uint64_t newest_sequence, oldest_view = 0;
-  CAIRN_RETURN_IF_ERROR(FindVersion(impl_->root, data, begin, end, &newest_sequence));
-  if (newest_sequence == 0) return Status::Ok();
-  impl_->root->GetIntProperty(data, "rocksdb.oldest-snapshot-sequence", &oldest_view);
-  if (oldest_view != 0 && oldest_view < newest_sequence) return Status::Ok();
-  rocks::FlushOptions flush;
-  flush.allow_write_stall = true;  // does not wait for compactions
-  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->Flush(flush, data)));
-  std::atomic<bool> canceled{false};
-  rocks::CompactRangeOptions options;
-  options.exclusive_manual_compaction = false;
-  options.allow_write_stall = true;
-  options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForceOptimized;
-  options.canceled = &canceled;
-  auto compaction = std::async(std::launch::async, [&] {
-    const rocks::Slice first = ToSlice(begin), last = ToSlice(end);
-    return impl_->root->CompactRange(options, data, &first, &last);
-  });
-  while (compaction.wait_for(kInterruptsLookedFor) != std::future_status::ready) {
-    if (!canceled.load() && interrupted && interrupted()) canceled.store(true);
-  }
-  const rocks::Status status = compaction.get();
-  if (canceled.load()) return Status::Of(Status::Code::kInterrupted);
-  // Without room, or ended by what ends the settling of a load.
-  return status.IsCompactionTooLarge() || status.IsIncomplete() || status.IsAborted() ? Status::Ok() : FromRocks(status);
+  rocks::ReadOptions read;
+  read.total_order_seek = true;
+  read.ignore_range_deletions = true;
+  const rocks::Slice upper = ToSlice(end);
+  read.iterate_upper_bound = &upper;
+  rocks::Arena arena;
+  const rocks::ScopedArenaPtr<rocks::InternalIterator> at(static_cast<rocks::DBImpl*>(impl_->root)->NewInternalIterator(
+      read, &arena, rocks::kMaxSequenceNumber, Handle(Family::kData)));
+  at->Seek(rocks::InternalKey(ToSlice(begin), rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek).Encode());
+  CAIRN_RETURN_IF_ERROR(FromRocks(at->status()));
+  *has = at->Valid() && ToView(rocks::ExtractUserKey(at->key())) < end;
+  return Status::Ok();
 }
 
 Status Store::EstimateRanges(Family family, std::span<const KeyRange> ranges,

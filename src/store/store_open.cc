@@ -53,6 +53,14 @@ bool LivesWithDamage(const StoreOptions& options) {
   return options.expert_db_options.find("wal_recovery_mode") != std::string::npos;
 }
 
+// Of the modes, those that stop at damage or pass over it.
+bool GivesUpDamagedLoads(const StoreOptions& options) {
+  constexpr std::string_view kModes[] = {"kPointInTimeRecovery", "kSkipAnyCorruptedRecords"};
+  return LivesWithDamage(options) && std::ranges::any_of(kModes, [&](std::string_view mode) {
+           return options.expert_db_options.find(mode) != std::string::npos;
+         });
+}
+
 bool ExpertPacesCompactions(const std::string& family_options) {
   constexpr std::string_view kOurs[] = {"level0_file_num_compaction_trigger", "max_bytes_for_level_base",
                                         "disable_auto_compactions", "level0_slowdown_writes_trigger",
@@ -168,7 +176,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->gate->CheckFreeSpace();
   DeleteLeftovers(options, *impl->gate, impl->root, handles[static_cast<size_t>(Family::kDictionary)]);
   std::unique_ptr<Store> opened(new Store(std::move(impl)));
-  if (Status finished = PendingLoad::FinishLoads(*opened, LivesWithDamage(options)); !finished.ok()) {
+  if (Status finished = PendingLoad::FinishLoads(*opened, GivesUpDamagedLoads(options)); !finished.ok()) {
     return WithDirectory(options.directory, finished.code(), finished.message());
   }
   if (Status begun = opened->BeginCompactions(); !begun.ok()) {

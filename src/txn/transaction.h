@@ -110,6 +110,8 @@ class Transaction final : public LockOwner {
   // Claims all indexes of a table, that of its rows first, until the transaction ends: afterwards nobody else has a lock, a range or
   // an uncommitted entry in them, nor gets one. Never waits: it is not done if somebody has, or if an index has entries. kInterrupted.
   Status ClaimIndexes(std::span<const IndexId> indexes, bool* claimed);
+  // Before the transaction's end; what it has claimed, if anything, is as before. Precondition: nothing is attached.
+  void ReleaseClaims();
 
   // Makes files of entries part of the changes (store::WriteTransaction::AttachLoad). The statement must be the transaction's only
   // one, as its own reads do not see them. Precondition: the load's indexes are claimed, and own changes have nothing of them.
@@ -239,6 +241,7 @@ class Transaction final : public LockOwner {
   std::atomic<uint64_t> written_bits_{0};
   RangeLocks::Holdings range_holdings_;
   bool has_claims_ = false;
+  LockRequest* claim_key_ = nullptr;  // if has_claims_: of the lock that those who meet a claim wait for
   store::Snapshot view_;
   std::atomic<Isolation> isolation_{Isolation::kRepeatableRead};
   bool strict_snapshot_ = false;

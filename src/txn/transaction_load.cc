@@ -54,8 +54,18 @@ Status Transaction::ClaimIndexes(std::span<const IndexId> indexes, bool* claimed
     has_claims_ = *claimed = is_alone && AreEmpty(indexes.first(1), &status);
     if (!has_claims_) manager_.claims_.Release(*this);
   }
-  if (!*claimed) manager_.locks_.Unlock(*this, key.handle);
+  if (*claimed) {
+    claim_key_ = key.handle;
+  } else {
+    manager_.locks_.Unlock(*this, key.handle);
+  }
   return status;
+}
+
+void Transaction::ReleaseClaims() {
+  if (!std::exchange(has_claims_, false)) return;
+  manager_.claims_.Release(*this);
+  manager_.locks_.Unlock(*this, claim_key_);
 }
 
 // Of one that was found prepared.
