@@ -3,6 +3,7 @@
 #include "store/cached_blocks.h"
 
 #include <map>
+#include <optional>
 #include <random>
 
 #include "store/sorted_load.h"
@@ -40,21 +41,26 @@ class CachedBlocksTest : public ::testing::TestWithParam<unsigned>, public Store
     ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
   }
 
+  void ReopenCold() {
+    cursor_.reset();
+    Reopen();
+    cursor_.emplace();
+  }
   void Begin(int first, int end, bool fill_cache) {
     lower_ = Key(first);
     upper_ = Key(end);
-    cursor_.Close();
+    cursor_->Close();
     ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower_, .upper_bound = upper_, .fill_cache = fill_cache},
-                                  &cursor_).ok());
+                                  &*cursor_).ok());
   }
 
   void Check(std::map<std::string, std::string>::const_iterator at) {
-    ASSERT_TRUE(cursor_.status().ok()) << cursor_.status().ToString();
+    ASSERT_TRUE(cursor_->status().ok()) << cursor_->status().ToString();
     const bool is_inside = at != model_.end() && at->first >= lower_ && at->first < upper_;
-    ASSERT_EQ(cursor_.Valid(), is_inside);
+    ASSERT_EQ(cursor_->Valid(), is_inside);
     if (!is_inside) return;
-    ASSERT_EQ(cursor_.key(), at->first);
-    ASSERT_EQ(cursor_.value(), at->second);
+    ASSERT_EQ(cursor_->key(), at->first);
+    ASSERT_EQ(cursor_->value(), at->second);
   }
 
   // Long and short ways, there and back.
@@ -62,59 +68,59 @@ class CachedBlocksTest : public ::testing::TestWithParam<unsigned>, public Store
     SCOPED_TRACE("[" + std::to_string(first) + ", " + std::to_string(end) + ")");
     ASSERT_NO_FATAL_FAILURE(Begin(first, end, fill_cache));
     auto at = model_.lower_bound(lower_);
-    cursor_.SeekToFirst();
+    cursor_->SeekToFirst();
     ASSERT_NO_FATAL_FAILURE(Check(at));
-    while (cursor_.Valid()) {
+    while (cursor_->Valid()) {
       const bool forward = Below(3) != 0;
-      for (unsigned steps = 1 + Below(Below(4) == 0 ? 3 : forward ? 200 : 60); steps != 0 && cursor_.Valid(); --steps) {
+      for (unsigned steps = 1 + Below(Below(4) == 0 ? 3 : forward ? 200 : 60); steps != 0 && cursor_->Valid(); --steps) {
         if (forward) {
-          cursor_.Next(), ++at;
+          cursor_->Next(), ++at;
         } else {
-          cursor_.Prev();
+          cursor_->Prev();
           at = at == model_.begin() ? model_.end() : std::prev(at);
         }
         ASSERT_NO_FATAL_FAILURE(Check(at));
       }
     }
     at = model_.lower_bound(upper_);
-    for (cursor_.SeekToLast(); cursor_.Valid(); cursor_.Prev()) ASSERT_NO_FATAL_FAILURE(Check(--at));
+    for (cursor_->SeekToLast(); cursor_->Valid(); cursor_->Prev()) ASSERT_NO_FATAL_FAILURE(Check(--at));
     ASSERT_EQ(at, model_.lower_bound(lower_));
   }
 
   std::map<std::string, std::string> model_;
   std::string lower_, upper_;
-  Cursor cursor_;
+  std::optional<Cursor> cursor_;  // of the store that is open
   std::mt19937 random_;
 };
 
 TEST_P(CachedBlocksTest, SomeAreAndOthersAreNot) {
   for (int round = 0; round < 10; ++round) {
-    Reopen();
+    ASSERT_NO_FATAL_FAILURE(ReopenCold());
     for (unsigned range = Below(6); range != 0; --range) {
       const int first = static_cast<int>(Below(kKeys));
       ASSERT_NO_FATAL_FAILURE(Begin(first, std::min<int>(kKeys, first + 1 + static_cast<int>(Below(400))), true));
-      for (cursor_.SeekToFirst(); cursor_.Valid(); cursor_.Next()) {
+      for (cursor_->SeekToFirst(); cursor_->Valid(); cursor_->Next()) {
       }
-      ASSERT_TRUE(cursor_.status().ok());
+      ASSERT_TRUE(cursor_->status().ok());
     }
     for (int walk = 0; walk < 4; ++walk) {
       const int first = static_cast<int>(Below(kKeys));
       ASSERT_NO_FATAL_FAILURE(Walk(first, first + static_cast<int>(Below(static_cast<unsigned>(kKeys - first + 1))), false));
     }
     ASSERT_NO_FATAL_FAILURE(Walk(0, kKeys, false));
-    cursor_.Close();
+    cursor_->Close();
   }
 }
 
 // Statistics count each block that a walk finds in the cache once.
 TEST_P(CachedBlocksTest, HitsAreCounted) {
-  Reopen();
+  ASSERT_NO_FATAL_FAILURE(ReopenCold());
   const auto walk = [this] {
     ASSERT_NO_FATAL_FAILURE(Begin(0, kKeys, true));
-    for (cursor_.SeekToFirst(); cursor_.Valid(); cursor_.Next()) {
+    for (cursor_->SeekToFirst(); cursor_->Valid(); cursor_->Next()) {
     }
-    ASSERT_TRUE(cursor_.status().ok());
-    cursor_.Close();
+    ASSERT_TRUE(cursor_->status().ok());
+    cursor_->Close();
   };
   ASSERT_NO_FATAL_FAILURE(walk());
   const uint64_t blocks = Number("block_cache_data_miss");

@@ -41,7 +41,7 @@ struct CursorOptions {
 // opened by a WriteTransaction, at the next write of that transaction (moving on after such a write
 // is fine: the cursor itself stays). A cursor of a WriteTransaction also dies, and must be closed
 // unused, when the transaction rolls back to a savepoint, rolls back or commits. A cursor must
-// be closed before its snapshot is released and before its store is closed.
+// be closed before its snapshot is released and before its store is closed, and serves no other store.
 // Thread rule: one thread at a time.
 //
 // A cursor that is open may be opened again, with other bounds: while nothing else has changed since,
