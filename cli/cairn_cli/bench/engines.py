@@ -103,7 +103,7 @@ def server_options(engine: Engine, *, memory_bytes: int, flush_setting: int,
 
 
 def _server_options(engine: Engine, memory_bytes: int, flush_setting: int, direct_writes: bool) -> list[str]:
-    options = ["--skip-log-bin", "--performance-schema=OFF", "--max-connections=100"]
+    options = ["--skip-log-bin", "--performance-schema=OFF", "--max-connections=400"]
     cache = cache_bytes(memory_bytes)
     if engine.client_name == "InnoDB":
         return options + _innodb(engine, cache, memory_bytes, flush_setting)
