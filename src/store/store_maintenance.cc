@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Looking after a store: flushing, compacting, dropping ranges, estimates and numbers.
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <future>
 #include <vector>
 
 #include "db/column_family.h"
