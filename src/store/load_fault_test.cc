@@ -32,23 +32,9 @@ class LoadFaultTest : public ::testing::Test, public LoadFixture {
     Crash();
     ASSERT_EQ(WaitingFiles().size(), 2u);
   }
-  // The commit is written, and its files are not taken over.
-  void LeaveCommitted() {
-    auto transaction = store->BeginWrite();
-    ASSERT_TRUE(Attach(*transaction).ok());
-    ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
-    env.FailWrites("MANIFEST", 1);
-    EXPECT_FALSE(transaction->Commit(Durability::kOs).ok());
-    transaction.reset();
-    env.Heal();
-    Crash();
-    ASSERT_EQ(WaitingFiles().size(), 2u);
-  }
   void RemoveAll() {
     ASSERT_NO_FATAL_FAILURE(ExpectRemovable());
-    Batch batch(*store);
-    batch.Delete(Family::kDictionary, "counters");
-    ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+    ASSERT_NO_FATAL_FAILURE(RemoveCounters());
   }
 
   int stops = 0;

@@ -56,6 +56,18 @@ class LoadFixture : public StoreFixture {
     CAIRN_RETURN_IF_ERROR(Attach(*transaction));
     return transaction->Commit(durability);
   }
+  // The commit is written, and its files are not taken over.
+  void LeaveCommitted() {
+    auto transaction = store->BeginWrite();
+    ASSERT_TRUE(Attach(*transaction).ok());
+    ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
+    env.FailWrites("MANIFEST", 1);
+    EXPECT_FALSE(transaction->Commit(Durability::kOs).ok());
+    transaction.reset();
+    env.Heal();
+    Crash();
+    ASSERT_EQ(WaitingFiles().size(), 2u);
+  }
 
   // "all", "none", or what is odd.
   std::string Loaded() {
@@ -88,6 +100,11 @@ class LoadFixture : public StoreFixture {
     for (uint32_t index : {1, 2}) {
       for (int row = 0; row < kRows; ++row) ASSERT_EQ(Get(Key(index, row)), "-");
     }
+  }
+  void RemoveCounters() {
+    Batch batch(*store);
+    batch.Delete(Family::kDictionary, "counters");
+    ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
   }
 };
 

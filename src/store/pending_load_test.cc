@@ -135,23 +135,13 @@ TEST_F(PendingLoadTest, TheNextStartTakesOverWhatWasCommitted) {
     EXPECT_EQ(Records(), 0);
     EXPECT_TRUE(WaitingFiles().empty());
     ExpectRemovable();
-    Batch batch(*store);
-    batch.Delete(Family::kDictionary, "counters");
-    ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+    ASSERT_NO_FATAL_FAILURE(RemoveCounters());
   }
 }
 
 TEST_F(PendingLoadTest, AMissingFileOfACommittedLoadIsNamed) {
-  auto transaction = store->BeginWrite();
-  ASSERT_TRUE(Attach(*transaction).ok());
-  ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
-  env.FailWrites("MANIFEST", 1);
-  EXPECT_FALSE(transaction->Commit(Durability::kOs).ok());
-  transaction.reset();
-  env.Heal();
-  Crash();
+  ASSERT_NO_FATAL_FAILURE(LeaveCommitted());
   const std::vector<std::string> files = WaitingFiles();
-  ASSERT_EQ(files.size(), 2u);
   ASSERT_TRUE(env.rocks_env()->DeleteFile(files[1]).ok());
   const Status status = Store::Open(options, &store);
   EXPECT_TRUE(status.Is(Code::kCorruption)) << status.ToString();
