@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
@@ -105,6 +106,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   void WaitWhileHeld(const std::string& path) {
     std::unique_lock lock(mutex_);
     while (!hold_part_.empty() && path.find(hold_part_) != std::string::npos) {
+      if (std::exchange(passes_one_, false)) return;
       is_holding_ = true;
       hold_changed_.notify_all();
       hold_changed_.wait(lock);
@@ -115,6 +117,14 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
     std::lock_guard lock(mutex_);
     hold_part_ = part;
     is_holding_ = false;
+    passes_one_ = false;
+    hold_changed_.notify_all();
+  }
+
+  void PassHeldWrite() {
+    std::lock_guard lock(mutex_);
+    is_holding_ = false;
+    passes_one_ = true;
     hold_changed_.notify_all();
   }
 
@@ -226,6 +236,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   std::map<std::string, uint64_t> synced_;  // guarded by mutex_, as are all below
   std::string hold_part_;
   bool is_holding_ = false;
+  bool passes_one_ = false;
   std::condition_variable hold_changed_;
   Failing failing_writes_;
   Failing failing_names_;
@@ -345,6 +356,7 @@ void FaultEnvironment::Heal() {
 void FaultEnvironment::LoseNames() { faults_->LoseNames(); }
 void FaultEnvironment::HoldWrites(const std::string& part) { faults_->HoldWrites(part); }
 void FaultEnvironment::AwaitHeldWrite() { faults_->AwaitHeldWrite(); }
+void FaultEnvironment::PassHeldWrite() { faults_->PassHeldWrite(); }
 void FaultEnvironment::ReleaseWrites() { faults_->HoldWrites(std::string()); }
 uint64_t FaultEnvironment::failed_write_count() const { return faults_->failed_count(); }
 void FaultEnvironment::SetFreeBytes(uint64_t bytes) { faults_->free_bytes_ = bytes; }

@@ -43,6 +43,8 @@ class FaultEnvironment final : public Environment {
   // The next writer that appends to a file whose path contains `part` waits, until ReleaseWrites().
   void HoldWrites(const std::string& part);
   void AwaitHeldWrite();
+  // The one that waits goes on, and the next one waits.
+  void PassHeldWrite();
   void ReleaseWrites();
   // How many writes, and changes of names, have failed.
   uint64_t failed_write_count() const;

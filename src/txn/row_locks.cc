@@ -8,6 +8,10 @@ namespace cairn::txn {
 
 LockOwner::~LockOwner() {
   assert(held_ == nullptr);
+  AwaitUnpinned();
+}
+
+void LockOwner::AwaitUnpinned() {
   std::unique_lock lock(sleep_mutex_);
   sleep_.wait(lock, [this] { return pins_ == 0; });
 }

@@ -93,13 +93,17 @@ class LockOwner {
   bool is_interrupted() const { return interrupted_.load(); }
 
  protected:
+  // Any thread. While it is pinned the object stays; whoever pins knows by other means that it is there.
+  void Pin();
+  void Unpin();
+  // Own thread, once nobody can come to pin it.
+  void AwaitUnpinned();
+
   std::atomic<uint64_t> id_{0};
   std::atomic<uint64_t> write_count_{0};
 
  private:
   friend class PointLocks;
-  void Pin();
-  void Unpin();
 
   enum class Wake : uint8_t { kNone, kGranted, kVictim };
 
@@ -118,7 +122,7 @@ class LockOwner {
   std::mutex sleep_mutex_;
   std::condition_variable sleep_;
   Wake wake_ = Wake::kNone;
-  uint32_t pins_ = 0;          // observers looking at it, and waiters that have yet to tell one
+  uint32_t pins_ = 0;          // observers looking at it, waiters that have yet to tell one, lookers into its batch
   void* user_data_ = nullptr;  // changed only while nobody has it pinned
   std::vector<LockOwner*> overtakers_;  // pinned; it waits for them and has not told the observer
 };

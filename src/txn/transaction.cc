@@ -27,7 +27,8 @@ void ClearForReuse(std::vector<T>* items) {
 
 }  // namespace
 
-// Around what changes the batch and takes long. Who came meanwhile to look is told of the end.
+// Around what changes the batch and takes long. Who came meanwhile to look is told of the end, by the latch
+// or, if he has to look at all transactions at once, by the manager.
 class Transaction::LongChange {
  public:
   explicit LongChange(Transaction& transaction) : transaction_(transaction) { transaction_.latch_.Mark(); }
@@ -54,6 +55,8 @@ Transaction::~Transaction() {
   }
   End();
   manager_.Unregister(*this);
+  // Those who found it before that may still look into its batch.
+  AwaitUnpinned();
 }
 
 void Transaction::Begin(Isolation isolation) {
@@ -179,11 +182,6 @@ Status Transaction::BeginRange(IndexId index, WalkedRange* walk) {
 }
 
 void Transaction::EndRange(WalkedRange* walk) { manager_.ranges_.End(walk); }
-
-Status Transaction::FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, bool* found,
-                                PendingEntry* entry) {
-  return manager_.FindPending(*this, index, lower, upper, forward, found, entry);
-}
 
 Status Transaction::Put(store::Family family, ByteView key, ByteView value) {
   BeforeChange();
@@ -378,7 +376,8 @@ void Transaction::End() {
   write_count_.store(0, std::memory_order_relaxed);
   listed_bytes_.store(0, std::memory_order_relaxed);
   listed_prepared_.store(false, std::memory_order_relaxed);
-  id_.store(0, std::memory_order_relaxed);
+  // Who sees this also sees what was committed: FindPending.
+  id_.store(0, std::memory_order_release);
 }
 
 }  // namespace cairn::txn

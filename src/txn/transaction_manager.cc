@@ -9,13 +9,6 @@
 #include "base/endian.h"
 
 namespace cairn::txn {
-namespace {
-
-// A look into another's batch passes over so many removals at most, as it holds others up.
-constexpr size_t kPassedRemovalsMax = 1000;
-
-}  // namespace
-
 TransactionManager::TransactionManager(store::Store& store, const PointLocks::Options& lock_options,
                                        TransactionHooks hooks)
     : store_(store), locks_(lock_options), hooks_(std::move(hooks)) {}
@@ -99,42 +92,6 @@ Status TransactionManager::CountRecovered(Transaction& transaction) {
     TableId table;
     if (hooks_.recovered_counters(key, change, &table)) transaction.tables_.push_back({table, change});
   });
-}
-
-bool TransactionManager::LookForPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper,
-                                        bool forward, bool* found, PendingEntry* entry) {
-  *found = false;
-  for (Transaction* one = transactions_; one != nullptr; one = one->next_) {
-    if (one == &asker) continue;
-    if ((one->written_bits_.load(std::memory_order_seq_cst) & Transaction::BitOf(index)) == 0) continue;
-    if (!one->latch_.TryLook()) return false;
-    store::WriteTransaction::FoundPut put;
-    if (one->writes_open_ && one->HasWritten(index) &&
-        one->writes_->FindPut(lower, upper, forward, kPassedRemovalsMax, &put) &&
-        (!*found || (forward ? put.key < entry->key : put.key > entry->key))) {
-      *found = true;
-      entry->key = put.key;
-      entry->value = put.value;
-      entry->is_removal = put.is_removal;
-    }
-    one->latch_.EndLook();
-  }
-  return true;
-}
-
-Status TransactionManager::FindPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper,
-                                       bool forward, bool* found, PendingEntry* entry) {
-  std::unique_lock lock(mutex_);
-  if (LookForPending(asker, index, lower, upper, forward, found, entry)) return Status::Ok();
-  Status status;
-  long_change_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  while (status.ok() && !LookForPending(asker, index, lower, upper, forward, found, entry)) {
-    if (asker.is_interrupted()) status = Status::Of(Status::Code::kInterrupted);
-    // The time is for noticing an interrupt; the end of the change wakes at once.
-    long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
-  }
-  long_change_waiters_.fetch_sub(1, std::memory_order_seq_cst);
-  return status;
 }
 
 void TransactionManager::TellLongChangeEnded() {

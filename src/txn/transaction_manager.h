@@ -108,13 +108,10 @@ class TransactionManager {
   Status LockRecovered(Transaction& transaction);
   Status CountRecovered(Transaction& transaction);
   void Unregister(Transaction& transaction);
-  // See Transaction.
-  Status FindPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper, bool forward,
-                     bool* found, PendingEntry* entry);
+  // Looks for what others have not committed in a range: see Transaction::FindPending.
+  class PendingLook;
   // One look at all transactions; mutex_ is held. False: one is in the middle of a long change.
   bool LookForPrepared(IndexId index, bool* found);
-  bool LookForPending(const Transaction& asker, IndexId index, ByteView lower, ByteView upper, bool forward,
-                      bool* found, PendingEntry* entry);
   void TellLongChangeEnded();
 
   store::Store& store_;
@@ -124,7 +121,7 @@ class TransactionManager {
   const TransactionHooks hooks_;
   std::atomic<uint64_t> next_id_{1};
 
-  // Of those who met a transaction in the middle of a long change; its end tells them.
+  // Of PreparedHaveWritten's callers; the ends of long changes tell them.
   std::atomic<uint32_t> long_change_waiters_{0};
   std::condition_variable long_change_ended_;  // with mutex_
 
