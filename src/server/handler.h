@@ -136,6 +136,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   ha_rows records_in_range(uint key, const key_range* min_key, const key_range* max_key, page_range* pages) override;
   ha_rows estimate_rows_upper_bound() override;
   double scan_time() override;
+  double read_time(uint key, uint ranges, ha_rows rows) override;
   int check(THD* thd, HA_CHECK_OPT* options) override;
   int analyze(THD* thd, HA_CHECK_OPT* options) override;
   int optimize(THD* thd, HA_CHECK_OPT* options) override;

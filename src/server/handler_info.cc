@@ -83,6 +83,15 @@ double Handler::scan_time() {
   return static_cast<double>(stats.records) * static_cast<double>(stats.mean_rec_length) / 16384.0 + 1;
 }
 
+// Rows of the primary index come one after the other, so each range is a search and a share of a scan. As the server has it, each
+// of them would be a search: an UPDATE by the whole primary key then walked over, and locked, what another index has.
+double Handler::read_time(uint key, uint ranges, ha_rows rows) {
+  if (key != table_share->primary_key) return handler::read_time(key, ranges, rows);
+  const double followers = rows > ranges ? static_cast<double>(rows - ranges) : 0;
+  const double all = std::max(static_cast<double>(stats.records), 1.0);
+  return ranges + std::min(followers / all, 1.0) * scan_time();
+}
+
 // Whether the statement names the index that is to be used, so that no estimate will choose another.
 bool Handler::IsForced(uint key) const {
   return table->force_index && table->keys_in_use_for_query.bits_set() == 1 && table->keys_in_use_for_query.is_set(key);
