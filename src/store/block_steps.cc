@@ -32,6 +32,17 @@ class Open : private rocks::BlockIter<rocks::Slice> {
 
 }  // namespace
 
+bool BlockSteps::IsEntry(const rocks::BlockBasedTableIterator& table) {
+  const rocks::DataBlockIter& block = BlockMemberOf(const_cast<rocks::BlockBasedTableIterator&>(table));
+  if (!block.Valid()) return true;
+  if (Open::StoredKey(block).GetKey().size() < kTrailerBytes) return false;
+  if (!Data::IsPlain(block)) return true;
+  // A key that is stored whole ends where its value begins.
+  const rocks::Slice value = block.value();
+  const auto offset = static_cast<size_t>(value.data() - Data::Data(block));
+  return offset <= Data::End(block) && value.size() <= Data::End(block) - offset;
+}
+
 bool BlockSteps::Enter(rocks::BlockBasedTableIterator* table) {
   const rocks::DataBlockIter& block = BlockMemberOf(*table);
   if (!block.Valid() || !Data::IsPlain(block) || Open::StoredKey(block).IsUserKey()) return false;

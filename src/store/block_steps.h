@@ -18,7 +18,8 @@ namespace cairn::store {
 
 // RocksDB's iterator over a file makes eight calls for each entry; two thirds of what counting an entry costs.
 // This takes over where that iterator stands and reads on to the end of its block, or back to its begin, by itself; it goes
-// back to that iterator there, for moves of other kinds, and for anything that does not look as it should.
+// back to that iterator there, and for moves of other kinds. What does not look as it should is damage: RocksDB's iterator
+// would follow lengths out of the block.
 //
 // Backward, an entry's key is told only by those before it, from the restart point on. What lies between two of these is read
 // at once, and then given from its end.
@@ -30,6 +31,8 @@ class BlockSteps final {
  public:
   // From the entry on which `table` stands. False when this block is left to RocksDB.
   bool Enter(rocks::BlockBasedTableIterator* table);
+  // Whether the entry on which `table` stands is an internal key and a value inside its block. RocksDB looks at neither.
+  static bool IsEntry(const rocks::BlockBasedTableIterator& table);
   // From the first entry of a block of the same file, behind the current one. False: it is left to RocksDB; nothing has
   // changed. Precondition: is_inside().
   bool EnterNext(const CachedBlocks::Block& block);
@@ -52,6 +55,8 @@ class BlockSteps final {
     end_ = ++mark_ == 1 ? end_ + (block_end_ - end_) / 2 : block_end_;
     return mark_;
   }
+  // After Step() or StepBack() found none, and no mark was passed: whether that is because the block is damaged.
+  bool is_malformed() const { return is_backward_ ? point_ == kNoPoint : at_ != block_end_; }
   // Whether there is nothing behind the current entry. Precondition: is_inside().
   bool is_at_end() const { return !is_backward_ && at_ == block_end_; }
 

@@ -20,6 +20,9 @@ namespace {
 // Of a longer run it is not asked, file by file, what is in it.
 constexpr size_t kAskedFilesMax = 32;
 
+constexpr char kNotFound[] = "a block does not find its own entry";
+constexpr char kMalformed[] = "an entry's key is too short, or its lengths reach out of its block";
+
 bool Append(const FileRun& run, FileRuns* runs) {
   if (runs->count == FileRuns::kMax) return false;
   runs->runs[runs->count++] = run;
@@ -128,11 +131,12 @@ void FileRunStream::GoOnForward() {
   while (IsAtEndOfFile() && index_ + 1 < run_.count) {
     if (read_.iterate_upper_bound != nullptr &&
         UserKey(run_.files[index_ + 1].smallest_key) >= ToView(*read_.iterate_upper_bound)) {
-      return;
+      break;
     }
     OpenFile(index_ + 1);
     entries_->SeekToFirst();
   }
+  CheckEntry();
 }
 
 void FileRunStream::GoOnBackward() {
@@ -140,6 +144,7 @@ void FileRunStream::GoOnBackward() {
     OpenFile(index_ - 1);
     entries_->SeekToLast();
   }
+  CheckEntry();
 }
 
 // A compaction may end a file between two versions of a key, so both seeks look for the version.
@@ -183,31 +188,44 @@ void FileRunStream::SeekToLast() {
   GoOnBackward();
 }
 
-void FileRunStream::EndByDamage() {
+void FileRunStream::EndByDamage(const char* what) {
   damage_ = entries_->status();
   if (damage_.ok()) {
-    damage_ = rocks::Status::Corruption(rocks::MakeTableFileName(run_.files[index_].fd.GetNumber()),
-                                        "a block does not find its own entry");
+    damage_ = rocks::Status::Corruption(rocks::MakeTableFileName(run_.files[index_].fd.GetNumber()), what);
   }
   CloseFile();
+}
+
+// What RocksDB's iterator gives may be damage that no checksum has shown; nobody behind this one looks.
+void FileRunStream::CheckEntry() {
+  if (!entries_->Valid()) return;
+  const bool is_entry = table_ != nullptr ? BlockSteps::IsEntry(*table_) : entries_->key().size() >= rocks::kNumInternalBytes;
+  if (!is_entry) EndByDamage(kMalformed);
 }
 
 // Precondition: Valid().
 bool FileRunStream::NextOfFiles(rocks::IterateResult* result) {
   if (steps_.is_inside()) {
     if (GoOnAhead(result)) return true;
+    if (steps_.is_malformed()) {
+      EndByDamage(kMalformed);
+      return false;
+    }
     if (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForNext(table_)) {
-      EndByDamage();
+      EndByDamage(kNotFound);
       return false;
     }
     ahead_.Close();
   }
   if (!entries_->NextAndGetResult(result)) {
     GoOnForward();
-    if (!entries_->Valid()) return false;
+    if (entries_ == nullptr || !entries_->Valid()) return false;
     result->key = entries_->key();
     result->bound_check_result = entries_->UpperBoundCheckResult();
     result->value_prepared = true;
+  } else {
+    CheckEntry();
+    if (entries_ == nullptr) return false;
   }
   if (table_ != nullptr && steps_.Enter(table_)) {
     bound_of_block_ = result->bound_check_result;
@@ -263,10 +281,11 @@ bool FileRunStream::EnterBlock() {
 // Precondition: Valid(). Inside a block there is nothing before the current entry, or it is not well-formed.
 void FileRunStream::PrevOfFiles() {
   if (!steps_.is_inside() && EnterBlock() && steps_.StepBack()) return;
-  if (steps_.is_inside() && (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForPrev(table_))) return EndByDamage();
+  if (steps_.is_inside() && steps_.is_malformed()) return EndByDamage(kMalformed);
+  if (steps_.is_inside() && (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForPrev(table_))) return EndByDamage(kNotFound);
   ahead_.Close();
   entries_->Prev();
-  if (!entries_->Valid()) GoOnBackward();
+  GoOnBackward();
   EnterBlock();
 }
 

@@ -104,7 +104,8 @@ class FileRunStream final : public rocks::InternalIterator {
   void CloseFile();
   void GoOnForward();
   void GoOnBackward();
-  void EndByDamage();
+  void EndByDamage(const char* what);
+  void CheckEntry();
   // Whether a block follows that is below the upper bound, as far as is known, and may be in the cache.
   bool LooksAhead() const {
     return may_look_ahead_ && (bound_of_block_ == rocks::IterBoundCheck::kInbound || read_.iterate_upper_bound == nullptr);

@@ -88,6 +88,9 @@ Status Store::HasVersions(ByteView begin, ByteView end, bool* has) const {
       read, &arena, rocks::kMaxSequenceNumber, Handle(Family::kData)));
   at->Seek(rocks::InternalKey(ToSlice(begin), rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek).Encode());
   CAIRN_RETURN_IF_ERROR(FromRocks(at->status()));
+  if (at->Valid() && at->key().size() < rocks::kNumInternalBytes) {
+    return Status::Corruption("an entry's key has " + std::to_string(at->key().size()) + " bytes");
+  }
   *has = at->Valid() && ToView(rocks::ExtractUserKey(at->key())) < end;
   return Status::Ok();
 }

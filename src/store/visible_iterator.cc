@@ -23,7 +23,6 @@ constexpr unsigned kStepsBeforeSeek = 8;
 // An iterator that is opened again and again reports at least so often.
 constexpr uint64_t kEntriesPerReport = 1024;
 
-constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key
 constexpr rocks::ValueType kFirstType = rocks::kTypeValuePreferredSeqno;  // sorts before all others
 constexpr rocks::ValueType kLastType = rocks::kTypeDeletion;
 
@@ -198,7 +197,7 @@ const rocks::Slice& VisibleIterator::Target(ByteView key, uint64_t sequence, roc
 
 // After a seek: the position as Advance() leaves it.
 void VisibleIterator::LoadPosition() {
-  has_entry_ = stream_->Valid();
+  has_entry_ = StreamIsValid();
   if (!has_entry_) return;
   entry_.key = stream_->key();
   entry_.bound_check_result = stream_->UpperBoundCheckResult();
@@ -206,6 +205,11 @@ void VisibleIterator::LoadPosition() {
 
 void VisibleIterator::Refuse(const Version& version) {
   refusal_ = "an entry of type " + std::to_string(version.type) + " where only values and deletions are written";
+  valid_ = false;
+}
+
+void VisibleIterator::RefuseShort(const rocks::Slice& key) {
+  refusal_ = "an entry's key has " + std::to_string(key.size()) + " bytes, which are no key: " + key.ToString(/*hex=*/true);
   valid_ = false;
 }
 

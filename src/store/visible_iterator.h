@@ -67,6 +67,8 @@ class VisibleIterator final {
   Status status() const;  // why it is not valid: ok at the end
 
  private:
+  static constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key
+
   struct Version {
     ByteView key;
     uint64_t sequence = 0;
@@ -101,10 +103,17 @@ class VisibleIterator final {
     return merged_.has_value() ? ask(*merged_) : ask(*stream_);
   }
   void Advance() {
-    has_entry_ = AskStream([this](auto& stream) { return stream.NextAndGetResult(&entry_); });
+    if (files_.has_value()) {
+      has_entry_ = files_->NextAndGetResult(&entry_);
+    } else if (merged_.has_value()) {
+      has_entry_ = merged_->NextAndGetResult(&entry_);
+    } else {
+      has_entry_ = stream_->NextAndGetResult(&entry_) && !RefusesShort(entry_.key);
+    }
   }
   bool StreamIsValid() {
-    return AskStream([](auto& stream) { return stream.Valid(); });
+    if (files_.has_value()) return files_->Valid();
+    return merged_.has_value() ? merged_->Valid() : stream_->Valid() && !RefusesShort(stream_->key());
   }
   rocks::Slice StreamKey() {
     return AskStream([](auto& stream) { return stream.key(); });
@@ -121,6 +130,13 @@ class VisibleIterator final {
   bool FindNewestBackward();
   void StepOverKeyBackward(ByteView key);
   void Refuse(const Version& version);
+  // Whether it is no internal key, but damage that no checksum has shown. Streams of our own have looked.
+  bool RefusesShort(const rocks::Slice& key) {
+    const bool is_short = key.size() < kTrailerBytes;
+    if (__builtin_expect(is_short, false)) RefuseShort(key);
+    return is_short;
+  }
+  void RefuseShort(const rocks::Slice& key);
 
   rocks::ReadOptions read_;
   ByteView lower_;
