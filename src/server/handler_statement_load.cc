@@ -27,10 +27,11 @@ bool InsertsPlainly(THD* thd) {
 
 // Whether the transaction ends with the statement, so that no other one reads in it what this one has written. The statements of
 // stored functions, and of triggers, would be others in it: for them the server has tables locked before. A replica's transaction
-// goes on with its position.
+// goes on with its position, and that of a BINLOG statement with its next event of rows.
 bool IsItsOwnTransaction(THD* thd) {
   return !thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN | OPTION_GTID_BEGIN) && thd->in_sub_stmt == 0 &&
-         thd->locked_tables_mode <= LTM_LOCK_TABLES && thd->rgi_slave == nullptr;
+         thd->locked_tables_mode <= LTM_LOCK_TABLES && thd->rgi_slave == nullptr &&
+         thd->rgi_fake == nullptr;
 }
 
 // Whether the statement may read the table that it fills: subqueries among VALUES, in RETURNING or in the condition of a

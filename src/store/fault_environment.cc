@@ -85,7 +85,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   // Decides about one write or sync.
   rocks::IOStatus Judge(const std::string& path) {
     std::lock_guard lock(mutex_);
-    return failing_writes_.Judge(path, &failed_count_);
+    return failing_writes_.Judge(path, free_bytes_ == 0, &failed_count_);
   }
 
   rocks::IOStatus FolderSynced(const std::string& path) {
@@ -174,13 +174,14 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
     std::string part;  // empty: nothing
     uint64_t until = 0;
 
-    rocks::IOStatus Judge(const std::string& path, uint64_t* failed_count) {
+    rocks::IOStatus Judge(const std::string& path, bool is_full, uint64_t* failed_count) {
       if (part.empty() || path.find(part) == std::string::npos || path.ends_with("/LOG")) return rocks::IOStatus::OK();
       if (until > 1) {
         --until;
         return rocks::IOStatus::OK();
       }
       ++*failed_count;
+      if (is_full) return rocks::IOStatus::NoSpace("simulated lack of space for " + path);
       return rocks::IOStatus::IOError("simulated failure of " + path);
     }
   };
@@ -195,7 +196,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   static std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
   // All below: mutex_ is held.
-  rocks::IOStatus JudgeName(const std::string& path) { return failing_names_.Judge(path, &failed_count_); }
+  rocks::IOStatus JudgeName(const std::string& path) { return failing_names_.Judge(path, free_bytes_ == 0, &failed_count_); }
   void NoteCreation(const std::string& path) {
     if (loses_names_) unsynced_names_.push_back({NameChange::Kind::kCreated, path, {}});
   }

@@ -49,7 +49,7 @@ class FaultEnvironment final : public Environment {
   // How many writes, and changes of names, have failed.
   uint64_t failed_write_count() const;
 
-  // What the file system says is free; until set, plenty.
+  // What the file system says is free; until set, plenty. While it is 0, what fails does so for want of space.
   void SetFreeBytes(uint64_t bytes);
 
   // Damage while no store is open. `part` names the first file, in order of paths, that contains it;

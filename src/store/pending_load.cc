@@ -8,6 +8,7 @@
 #include <set>
 
 #include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/utilities/write_batch_with_index.h>
 
 #include "base/index_bounds.h"
@@ -18,6 +19,8 @@ namespace cairn::store {
 namespace {
 
 constexpr char kSuffix[] = ".sst";
+// For an entry in the manifest, which may begin a new one, and two in the log.
+constexpr uint64_t kHandOverBytes = uint64_t{1} << 20;
 
 std::string FolderOf(const Store& store) { return store.directory() + "/loads"; }
 
@@ -267,9 +270,20 @@ Status PendingLoad::GiveUp(const Status& why) {
                       store_.Handle(Family::kDictionary), record_.number);
 }
 
+// Once begun, what fails for want of room stops the server: it is looked at before, so that the start may say what is missing.
+Status PendingLoad::CheckRoom() const {
+  uint64_t free_bytes = 0;
+  const rocks::IOStatus told = store_.impl_->root->GetEnv()->GetFileSystem()->GetFreeSpace(store_.directory(), rocks::IOOptions(),
+                                                                                          &free_bytes, nullptr);
+  if (!told.ok() || free_bytes >= kHandOverBytes) return Status::Ok();
+  return Status(Status::Code::kNoSpace, "committed rows wait in " + PathOf(store_, record_.number, 0) + " and " +
+                                            std::to_string(record_.file_count - 1) + " more files, to become a part of the store");
+}
+
 Status PendingLoad::FinishCommitted(Store& store, const LoadRecord& record, bool gives_up_damaged) {
   PendingLoad load(store, record);
   load.Keep();
+  CAIRN_RETURN_IF_ERROR(load.CheckRoom());
   PinnedValue value;
   Status status = store.Get(Family::kData, record.first_key, nullptr, &value);
   if (status.ok()) {

@@ -59,7 +59,7 @@ class PendingLoad {
   void Keep() { keeps_ = true; }
 
   // What was committed before the store was closed, or died, and is not handed over is so now; files of transactions that are neither
-  // committed nor prepared are deleted. Part of opening a store. `gives_up_damaged`: committed loads whose files are missing or damaged
+  // committed nor prepared are deleted. kNoSpace: nothing has changed, and a start with more room finishes it. Part of opening a store. `gives_up_damaged`: committed loads whose files are missing or damaged
   // are forgotten, which the log is told, and what is left of their files gets other names; else the store does not open.
   static Status FinishLoads(Store& store, bool gives_up_damaged);
 
@@ -70,6 +70,7 @@ class PendingLoad {
   Status StageFiles();
   Status FlushOverlapping();
   Status GiveUp(const Status& why);
+  Status CheckRoom() const;
   static Status FinishCommitted(Store& store, const LoadRecord& record, bool gives_up_damaged);
 
   Store& store_;

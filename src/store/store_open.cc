@@ -6,6 +6,7 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 
 #include "store/file_manager.h"
 #include "store/format_file.h"
@@ -23,6 +24,8 @@ constexpr uint64_t kMemoryBytesMin = uint64_t{16} << 20;
 constexpr uint64_t kReserveBytesBase = uint64_t{128} << 20;
 // Less is not worth a flush at each start.
 constexpr uint64_t kReplayedLogBytesMin = uint64_t{1} << 20;
+// What a start writes besides what it replays: a manifest, a log, options.
+constexpr uint64_t kStartBytes = uint64_t{16} << 20;
 // A dropped table's files are unlinked at this pace, so that a device's discard does not stall it.
 constexpr int64_t kDeleteBytesPerSecond = int64_t{256} << 20;
 
@@ -40,12 +43,41 @@ bool IsTakenLock(const rocks::Status& status) {
          text.find("already held") != std::string::npos;
 }
 
-Status OpenError(const std::string& directory, const rocks::Status& status) {
+
+// Of a store that was opened just now that is what was replayed, as the new log is empty.
+uint64_t LogBytes(rocks::Env* env, const std::string& directory) {
+  std::vector<std::string> names;
+  if (!env->GetChildren(directory, &names).ok()) return 0;
+  uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    uint64_t file_bytes = 0;
+    if (name.ends_with(".log") && env->GetFileSize(directory + "/" + name, &file_bytes).ok()) bytes += file_bytes;
+  }
+  return bytes;
+}
+
+std::string Megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
+
+// On a full disk it says how much room is missing, and where.
+Status OpenError(rocks::Env* env, const std::string& directory, const Status& status) {
+  uint64_t free_bytes = 0;
+  if (!status.Is(Status::Code::kNoSpace) ||
+      !env->GetFileSystem()->GetFreeSpace(directory, rocks::IOOptions(), &free_bytes, nullptr).ok()) {
+    return WithDirectory(directory, status.code(), status.message());
+  }
+  const uint64_t log_bytes = LogBytes(env, directory);
+  return WithDirectory(directory, status.code(),
+                       std::string(status.message()) + "; its file system has " + Megabytes(free_bytes) +
+                           " of free space, and a start needs up to " + Megabytes(log_bytes + kStartBytes) + ", of that " +
+                           Megabytes(log_bytes) + " for what is in the logs only. Nothing is lost: make that room outside of this "
+                           "directory, in which every file is needed, and start again");
+}
+
+Status OpenError(rocks::Env* env, const std::string& directory, const rocks::Status& status) {
   if (IsTakenLock(status)) {
     return WithDirectory(directory, Status::Code::kBusy, "it is in use: " + status.ToString());
   }
-  const Status translated = FromRocks(status);
-  return WithDirectory(directory, translated.code(), translated.message());
+  return OpenError(env, directory, FromRocks(status));
 }
 
 // Whoever chooses how to recover has chosen to.
@@ -67,18 +99,6 @@ bool ExpertPacesCompactions(const std::string& family_options) {
                                         "level0_stop_writes_trigger"};
   return std::any_of(std::begin(kOurs), std::end(kOurs),
                      [&](std::string_view name) { return family_options.find(name) != std::string::npos; });
-}
-
-// Of a store that was opened just now: of what was replayed, as the new log is empty.
-uint64_t LogBytes(rocks::Env* env, const std::string& directory) {
-  std::vector<std::string> names;
-  if (!env->GetChildren(directory, &names).ok()) return 0;
-  uint64_t bytes = 0;
-  for (const std::string& name : names) {
-    uint64_t file_bytes = 0;
-    if (name.ends_with(".log") && env->GetFileSize(directory + "/" + name, &file_bytes).ok()) bytes += file_bytes;
-  }
-  return bytes;
 }
 
 // What was replayed is in files, but with two-phase commit RocksDB finds out only at the end of a flush which logs nobody
@@ -124,7 +144,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   }
   rocks::Env* env = options.environment != nullptr ? options.environment->rocks_env() : rocks::Env::Default();
   if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
-    return WithDirectory(options.directory, format.code(), format.message());
+    return OpenError(env, options.directory, format);
   }
   if (!LivesWithDamage(options)) {
     if (Status wal = CheckWalFiles(env, options.directory, options.log); !wal.ok()) {
@@ -169,7 +189,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->gate->CheckFreeSpace();
   const rocks::Status status =
       rocks::TransactionDB::Open(derived.db, transactions, options.directory, families, &handles, &db);
-  if (!status.ok()) return OpenError(options.directory, status);
+  if (!status.ok()) return OpenError(env, options.directory, status);
   impl->db.reset(db);
   impl->root = db->GetRootDB();
   std::copy(handles.begin(), handles.end(), impl->handles.begin());
@@ -177,10 +197,10 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   DeleteLeftovers(options, *impl->gate, impl->root, handles[static_cast<size_t>(Family::kDictionary)]);
   std::unique_ptr<Store> opened(new Store(std::move(impl)));
   if (Status finished = PendingLoad::FinishLoads(*opened, GivesUpDamagedLoads(options)); !finished.ok()) {
-    return WithDirectory(options.directory, finished.code(), finished.message());
+    return OpenError(env, options.directory, finished);
   }
   if (Status begun = opened->BeginCompactions(); !begun.ok()) {
-    return WithDirectory(options.directory, begun.code(), begun.message());
+    return OpenError(env, options.directory, begun);
   }
   *store = std::move(opened);
   return Status::Ok();
