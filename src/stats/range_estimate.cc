@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A short walk first, sizes second.
+// By position where data is settled; elsewhere a short walk first, sizes second.
 #include "stats/range_estimate.h"
 
 #include <algorithm>
@@ -12,6 +12,9 @@ namespace {
 
 // A seek and so many steps cost about as much as reading the sizes of files and memtables.
 constexpr uint64_t kWalkedMax = 24;
+
+// Keys with more versions than this are rare.
+constexpr uint64_t kVersionsMax = 4;
 
 // An open range of more than this by its sizes is not worth a walk.
 constexpr uint64_t kSmallEstimate = 256;
@@ -50,6 +53,23 @@ Status MeasureDensity(const store::Store& store, IndexId index, const IndexSize&
   return Status::Ok();
 }
 
+// Of settled data. Where it finds so few entries that each counts, but has not seen each row, these are walked over.
+Status CountSettled(const store::Store& store, IndexId index, const store::KeyRange& range,
+                    const store::SettledCount& settled, const IndexSize& size, RangeCount* count) {
+  count->rows = settled.entries;
+  count->exact = settled.bytes_between == 0 && !settled.has_versions;
+  if (count->exact) return Status::Ok();
+  if (settled.bytes_between != 0) {
+    CAIRN_RETURN_IF_ERROR(MeasureDensity(store, index, size));
+    const double bytes_per_entry = size.density->bytes_per_entry.load(std::memory_order_relaxed);
+    const double between = bytes_per_entry > 0 ? static_cast<double>(settled.bytes_between) / bytes_per_entry : 0.0;
+    const double entries = static_cast<double>(settled.entries) + between;
+    count->rows = std::max(settled.entries, static_cast<uint64_t>(std::min(entries, static_cast<double>(size.entries))));
+  }
+  const uint64_t few = settled.has_versions ? kWalkedMax * kVersionsMax : kWalkedMax;
+  return count->rows <= few ? Walk(store, range.begin, range.end, count) : Status::Ok();
+}
+
 Status Estimate(const store::Store& store, IndexId index, ByteView lower, ByteView upper, const IndexSize& size,
                 RangeCount* count) {
   CAIRN_RETURN_IF_ERROR(MeasureDensity(store, index, size));
@@ -71,6 +91,11 @@ Status CountRange(const store::Store& store, IndexId index, ByteView lower, Byte
   if (lower >= upper) {
     count->exact = true;
     return Status::Ok();
+  }
+  store::SettledCount settled;
+  const store::KeyRange range{lower, upper};
+  if (store.CountSettled(store::Family::kData, range, &settled)) {
+    return CountSettled(store, index, range, settled, size, count);
   }
   const bool open_above = upper == IndexBounds(index).upper();
   if (!open_above) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How many entries of an index lie in a range: counted when few, estimated when many.
+// How many entries of an index lie in a range: counted when few or side by side, else estimated.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,11 @@ struct IndexSize {
   catalog::FileDensity* density = nullptr;  // read and kept up to date; longer-lived than the call
 };
 
-// Walks at most a few entries, as committed, from the lower end. When the range ends by then the count
+// As committed. Of settled data (store::Store::CountSettled) by where both ends of the range lie: exact if all of it is within
+// one or two blocks, and if it looks like few rows, which then are walked over; otherwise bytes of blocks by the mean entry.
+// A file that may have several versions of a key counts each, unless there are few.
+//
+// Of other data walks at most a few entries from the lower end. When the range ends by then the count
 // is exact, memtables and deletions included; otherwise it is the entries that memtables have in
 // the range and as many more as make up its bytes in files. A range that is open at its upper
 // end is walked only if it looks small.

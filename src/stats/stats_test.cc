@@ -2,6 +2,7 @@
 // Range counts and samples against tables whose truth is known.
 #include <cmath>
 #include <functional>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -133,6 +134,58 @@ TEST_F(StatsTest, SmallRangesAreCountedExactly) {
   }
   DeleteIds(100, 120);
   ExpectExact(3, Count(100, 123, 1000));
+}
+
+// Wherever rows are: few are counted, what is called exact is, and the rest is near the truth.
+TEST_F(StatsTest, RangesOfAnySizeAreRightInEveryShape) {
+  constexpr int kRows = 30000;
+  const auto check = [this](const char* shape, double factor) {
+    SCOPED_TRACE(shape);
+    std::mt19937 random;
+    for (int i = 0; i < 400; ++i) {
+      const int rows = static_cast<int>(random() % (i % 2 == 0 ? 24 : 2000));
+      const int begin = static_cast<int>(random() % static_cast<unsigned>(kRows - rows));
+      SCOPED_TRACE(::testing::Message() << begin << " and " << rows << " rows");
+      const RangeCount found = Count(begin, begin + rows, kRows);
+      EXPECT_TRUE(found.exact || rows >= 24);
+      if (found.exact) {
+        ASSERT_EQ(found.rows, static_cast<uint64_t>(rows));
+      } else {
+        ASSERT_GE(found.rows, 24u);
+        ExpectAbout(rows, static_cast<double>(found.rows), factor, "");
+      }
+    }
+  };
+  Fill(kRows, [](int id) { return id; }, [](int) { return 0; });
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  check("a file", 1.5);
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  check("settled", 1.5);
+  const store::Snapshot snapshot = store->TakeSnapshot();
+  Fill(kRows, [](int id) { return id; }, [](int) { return 0; });
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  check("two versions of each", 3);
+}
+
+// Settled ranges of hundreds of rows within two blocks are counted, not estimated.
+TEST_F(StatsTest, SettledRangesAreCountedByPosition) {
+  Fill(30000, [](int id) { return id; }, [](int) { return 0; });
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  for (int begin = 0; begin < 29800; begin += 37) ExpectExact(100, Count(begin, begin + 100, 30000));
+}
+
+TEST_F(StatsTest, FewRowsAreCountedAlsoWhereEachHasItsBlock) {
+  std::mt19937 random;
+  store::Batch batch(*store);
+  for (int id = 0; id < 400; ++id) {
+    std::string value(9000 + random() % 9000, ' ');
+    for (char& byte : value) byte = static_cast<char>(random());
+    batch.Put(Family::kData, KeyOf(id), value);
+  }
+  ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  for (int rows = 0; rows < 24; ++rows) ExpectExact(static_cast<uint64_t>(rows), Count(100, 100 + rows, 400));
+  ExpectAbout(200, static_cast<double>(Count(100, 300, 400).rows), 1.2, "long rows");
 }
 
 TEST_F(StatsTest, LargeRangesAreEstimatedWhereverTheyLie) {

@@ -7,40 +7,13 @@
 
 #include "db/dbformat.h"
 #include "table/format.h"
-#include "util/coding.h"
 
 #include "base/endian.h"
+#include "store/block_entry.h"
 #include "store/rocks_status.h"
 
 namespace cairn::store {
 namespace {
-
-const uint8_t* ReadNumber(const uint8_t* at, const uint8_t* end, uint32_t* number) {
-  return reinterpret_cast<const uint8_t*>(
-      rocks::GetVarint32Ptr(reinterpret_cast<const char*>(at), reinterpret_cast<const char*>(end), number));
-}
-
-// The lengths before an entry's key; null: they are malformed, or reach beyond `end`.
-inline const uint8_t* ReadHead(const uint8_t* at, const uint8_t* end, uint32_t* shared, uint32_t* own,
-                               uint32_t* value_bytes) {
-  if (end - at < 4) return nullptr;  // no entry is that short
-  *shared = at[0];
-  *own = at[1];
-  *value_bytes = at[2];
-  if (__builtin_expect((*shared | *own) < 0x80 && (*value_bytes < 0x80 || at[3] < 0x80), true)) {
-    if (*value_bytes < 0x80) {
-      at += 3;
-    } else {
-      *value_bytes = (*value_bytes & 0x7f) | uint32_t{at[3]} << 7;
-      at += 4;
-    }
-  } else {
-    for (uint32_t* number : {shared, own, value_bytes}) {
-      if ((at = ReadNumber(at, end, number)) == nullptr) return nullptr;
-    }
-  }
-  return static_cast<size_t>(end - at) < size_t{*own} + *value_bytes ? nullptr : at;
-}
 
 // Eight bytes from `begin` on, as a number that orders as they do; zeros are behind the end.
 inline uint64_t NumberAt(ByteView key, size_t begin) {
@@ -210,7 +183,7 @@ FileFinder::End FileFinder::Scan(ByteView key, uint64_t sequence, size_t steps_m
   for (; steps_max != 0; --steps_max) {
     if (next_ == entries_.end) return End::kOutOfEntries;
     uint32_t shared, own, value_bytes;
-    const uint8_t* const at = ReadHead(next_, entries_.end, &shared, &own, &value_bytes);
+    const uint8_t* const at = ReadEntryHead(next_, entries_.end, &shared, &own, &value_bytes);
     if (at == nullptr || shared > entry_key_.size() || size_t{shared} + own < kTrailerBytes) return End::kMalformed;
     entry_key_.Truncate(shared);
     if (own <= kCopiedAtOnce && entries_.end - at >= kCopiedAtOnce) {
@@ -253,7 +226,7 @@ FileFinder::End FileFinder::FindInBlock(ByteView key, uint64_t sequence, ByteVie
     const uint32_t middle = low + (high - low) / 2;
     const uint8_t* at = entries_.Point(middle);
     uint32_t shared, own, value_bytes;
-    if (at == nullptr || (at = ReadHead(at, entries_.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
+    if (at == nullptr || (at = ReadEntryHead(at, entries_.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
         own < kTrailerBytes) {
       return End::kMalformed;
     }

@@ -38,6 +38,13 @@ struct RangeEstimate {
   uint64_t memory_entries = 0;  // in memtables; counts every version and deletion
 };
 
+// What lies in a range of settled data.
+struct SettledCount {
+  uint64_t entries = 0;        // counted, at both ends of the range
+  uint64_t bytes_between = 0;  // of what was not looked into, in SST files, compressed; 0: all is counted
+  bool has_versions = false;   // there may be several of one key, and each is counted
+};
+
 // Why writes are refused, if they are.
 enum class WriteGate : uint8_t { kOpen, kNoSpace, kReadOnly };
 
@@ -127,6 +134,11 @@ class Store {
   // Estimates for each range; the spans have the same size.
   Status EstimateRanges(Family family, std::span<const KeyRange> ranges,
                         std::span<RangeEstimate> estimates) const;
+
+  // Counts a range of which memtables have nothing, and files only those of one level (or one of level 0) without
+  // deletions. Costs two searches of an index, and of two blocks if they are near each other (store/range_position.h).
+  // False: it is not such a range, or its files cannot be read; then a cursor tells.
+  [[nodiscard]] bool CountSettled(Family family, const KeyRange& range, SettledCount* count) const;
 
   // Another number after each flush, compaction and ingestion; never 0. Costs nothing.
   uint64_t FilesVersion(Family family) const;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The lengths that each entry of a data block begins with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "util/coding.h"
+
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// Reads the lengths before an entry's key, which begins where this returns; null: they are malformed, or key and value
+// reach beyond `end`.
+[[gnu::always_inline]] inline const uint8_t* ReadEntryHead(const uint8_t* at, const uint8_t* end, uint32_t* shared,
+                                                           uint32_t* own, uint32_t* value_bytes) {
+  if (end - at < 4) return nullptr;  // no entry is that short
+  *shared = at[0];
+  *own = at[1];
+  *value_bytes = at[2];
+  if (__builtin_expect((*shared | *own) < 0x80 && (*value_bytes < 0x80 || at[3] < 0x80), true)) {
+    if (*value_bytes < 0x80) {
+      at += 3;
+    } else {
+      *value_bytes = (*value_bytes & 0x7f) | uint32_t{at[3]} << 7;
+      at += 4;
+    }
+  } else {
+    for (uint32_t* number : {shared, own, value_bytes}) {
+      at = reinterpret_cast<const uint8_t*>(
+          rocks::GetVarint32Ptr(reinterpret_cast<const char*>(at), reinterpret_cast<const char*>(end), number));
+      if (at == nullptr) return nullptr;
+    }
+  }
+  return static_cast<size_t>(end - at) < size_t{*own} + *value_bytes ? nullptr : at;
+}
+
+}  // namespace cairn::store
