@@ -81,8 +81,8 @@ ByteView ChangeIndex::KeyOf(const Node* node) const {
 
 bool ChangeIndex::IsPut(const Node* node) const { return node->is_put; }
 
-ByteView ChangeIndex::ValueOf(const Node* node) const {
-  const char* at = bytes_->data() + node->key_offset + node->key_bytes;
+// Where the length before it begins.
+ByteView ChangeIndex::ValueAt(const char* at) const {
   uint64_t value_bytes = 0;
   for (unsigned shift = 0;; shift += 7) {
     const auto byte = static_cast<uint8_t>(*at++);
@@ -90,6 +90,22 @@ ByteView ChangeIndex::ValueOf(const Node* node) const {
     if (byte < 0x80) break;
   }
   return ByteView(at, value_bytes);
+}
+
+ByteView ChangeIndex::ValueOf(const Node* node) const {
+  return ValueAt(bytes_->data() + node->key_offset + node->key_bytes);
+}
+
+bool ChangeIndex::FindNewestPut(const Node* node, ByteView* value) const {
+  uint64_t key_offset = node->key_offset;
+  if (!node->is_put) {
+    const Older* older = node->older;
+    while (older != nullptr && !older->is_put) older = older->older;
+    if (older == nullptr) return false;
+    key_offset = older->key_offset;
+  }
+  *value = ValueAt(bytes_->data() + key_offset + node->key_bytes);
+  return true;
 }
 
 inline ChangeIndex::Prefix ChangeIndex::PrefixOf(ByteView key) {

@@ -72,6 +72,9 @@ class ChangeIndex {
   ByteView KeyOf(const Node* node) const;
   bool IsPut(const Node* node) const;
   ByteView ValueOf(const Node* node) const;  // precondition: IsPut()
+  // The key's newest change that puts a value, also one that a removal followed: undoing the removal would bring it back.
+  // False: there is none.
+  bool FindNewestPut(const Node* node, ByteView* value) const;
 
  private:
   static constexpr unsigned kHeightMax = 12;
@@ -88,6 +91,7 @@ class ChangeIndex {
   bool IsAt(const Node* node, const Prefix& prefix, ByteView key) const;
   Node* FindFrom(const Prefix& prefix, ByteView key, Node** path) const;
   ByteView ViewOf(const Place& place) const;
+  ByteView ValueAt(const char* at) const;
   unsigned DrawHeight();
   void* Allocate(size_t bytes);
   void Unlink(Node* node, Node** path);

@@ -141,7 +141,7 @@ class OwnChangesTest : public ::testing::TestWithParam<uint64_t>, public StoreFi
 
   struct Model {
     std::map<std::string, std::string> seen;
-    std::map<std::string, bool> puts;  // changed keys, and whether the newest change is a value
+    std::map<std::string, std::optional<std::string>> puts;  // changed keys, and the newest value put there, also if removed since
   };
 
   // Of keys that were put more than once, so what the store makes of it is not looked at.
@@ -155,13 +155,13 @@ class OwnChangesTest : public ::testing::TestWithParam<uint64_t>, public StoreFi
       const std::string value = DrawValue();
       ASSERT_TRUE(txn->Put(Family::kData, key, value).ok());
       model->seen[key] = value;
-      model->puts[key] = true;
+      model->puts[key] = value;
       return;
     }
     ASSERT_TRUE((removes_singly() && random_() % 2 == 0 ? txn->SingleDelete(Family::kData, key)
                                                         : txn->Delete(Family::kData, key)).ok());
     model->seen.erase(key);
-    model->puts[key] = false;
+    model->puts.try_emplace(key);
   }
 
   // Moves a cursor to and fro, sometimes changing what is in its way.
@@ -237,13 +237,13 @@ class OwnChangesTest : public ::testing::TestWithParam<uint64_t>, public StoreFi
     WriteTransaction::FoundPut found;
     const bool any = txn.FindPut(lower, upper, forward, 1000, &found);
     std::optional<std::string> expected;
-    for (const auto& [key, is_put] : model.puts) {
-      if (is_put && key >= lower && key < upper && (!forward || !expected)) expected = key;
+    for (const auto& [key, value] : model.puts) {
+      if (value && key >= lower && key < upper && (!forward || !expected)) expected = key;
     }
     ASSERT_EQ(any, expected.has_value());
     if (!any) return;
     ASSERT_EQ(found.key, *expected);
-    ASSERT_EQ(found.value, model.seen.at(*expected));
+    ASSERT_EQ(found.value, *model.puts.at(*expected));
     ASSERT_FALSE(found.is_removal);
   }
 

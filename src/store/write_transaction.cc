@@ -414,9 +414,10 @@ bool WriteTransaction::FindPut(ByteView lower, ByteView upper, bool forward, siz
   for (size_t deleted_count = 0; at != nullptr; at = forward ? index_.Next(at) : index_.Previous(at)) {
     const ByteView key = index_.KeyOf(at);
     if (forward ? key >= upper : key < lower) return false;
-    const bool is_removal = !index_.IsPut(at);
+    ByteView value;
+    const bool is_removal = !index_.FindNewestPut(at, &value);
     if (is_removal && deleted_count++ < deleted_count_max) continue;
-    *found = {.key = key, .value = is_removal ? ByteView() : index_.ValueOf(at), .is_removal = is_removal};
+    *found = {.key = key, .value = value, .is_removal = is_removal};
     return true;
   }
   return false;

@@ -104,8 +104,8 @@ class WriteTransaction {
   // Whether there is a change of this key.
   bool HasChanged(ByteView key) const;
 
-  // The first change in [lower, upper), or the last one when not `forward`, that puts a value;
-  // false: none. After `deleted_count_max` removals it stops at the next removal, gives its key and
+  // The first key in [lower, upper), or the last one when not `forward`, into which a change puts a value, with the newest one;
+  // false: none. A later removal of that key does not count, as a savepoint may undo it. After `deleted_count_max` removals it stops at the next removal, gives its key and
   // sets `is_removal`. The views are valid until the next change.
   // Of all methods this one alone may be called by other threads, one at a time, while no other method
   // that changes anything runs and none that makes the order.

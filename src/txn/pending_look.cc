@@ -21,7 +21,7 @@ Status Transaction::FindPending(IndexId index, ByteView lower, ByteView upper, b
 }
 
 TransactionManager::PendingLook::~PendingLook() {
-  for (const Other& other : others_) other.transaction->Unpin();
+  for (const Other& other : others_) other.transaction->UnpinAfterLook();
 }
 
 // The bits come before the id: with this id, the bits cannot be those of a later transaction of the object. So what a later
@@ -31,7 +31,7 @@ void TransactionManager::PendingLook::PinWriters(TransactionManager& manager) {
   for (Transaction* one = manager.transactions_; one != nullptr; one = one->next_) {
     if (one == &asker_) continue;
     if ((one->written_bits_.load(std::memory_order_seq_cst) & Transaction::BitOf(index_)) == 0) continue;
-    one->Pin();
+    one->PinForLook();
     others_.push_back({one, one->id()});
   }
 }
@@ -54,7 +54,7 @@ bool TransactionManager::PendingLook::LookAt(Transaction& other, bool* found, Pe
 void TransactionManager::PendingLook::LookAtAll(bool* found, PendingEntry* entry) {
   std::erase_if(others_, [&](const Other& other) {
     if (other.transaction->id() == other.id && !LookAt(*other.transaction, found, entry)) return false;
-    other.transaction->Unpin();
+    other.transaction->UnpinAfterLook();
     return true;
   });
 }

@@ -13,7 +13,17 @@ LockOwner::~LockOwner() {
 
 void LockOwner::AwaitUnpinned() {
   std::unique_lock lock(sleep_mutex_);
-  sleep_.wait(lock, [this] { return pins_ == 0; });
+  unpinned_.wait(lock, [this] { return pins_ == 0 && look_pins_ == 0; });
+}
+
+void LockOwner::PinForLook() {
+  std::lock_guard lock(sleep_mutex_);
+  ++look_pins_;
+}
+
+void LockOwner::UnpinAfterLook() {
+  std::lock_guard lock(sleep_mutex_);
+  if (--look_pins_ == 0) unpinned_.notify_all();
 }
 
 void LockOwner::Pin() {
@@ -23,12 +33,12 @@ void LockOwner::Pin() {
 
 void LockOwner::Unpin() {
   std::lock_guard lock(sleep_mutex_);
-  if (--pins_ == 0) sleep_.notify_all();
+  if (--pins_ == 0) unpinned_.notify_all();
 }
 
 void LockOwner::SetUserData(void* user_data) {
   std::unique_lock lock(sleep_mutex_);
-  sleep_.wait(lock, [this] { return pins_ == 0; });
+  unpinned_.wait(lock, [this] { return pins_ == 0; });
   user_data_ = user_data;
 }
 

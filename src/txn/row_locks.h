@@ -93,9 +93,10 @@ class LockOwner {
   bool is_interrupted() const { return interrupted_.load(); }
 
  protected:
-  // Any thread. While it is pinned the object stays; whoever pins knows by other means that it is there.
-  void Pin();
-  void Unpin();
+  // Any thread. While it is pinned the object stays; whoever pins knows by other means that it is there. Its user data may
+  // change meanwhile: looks may follow each other without end, and do not need it.
+  void PinForLook();
+  void UnpinAfterLook();
   // Own thread, once nobody can come to pin it.
   void AwaitUnpinned();
 
@@ -104,6 +105,10 @@ class LockOwner {
 
  private:
   friend class PointLocks;
+
+  // The same for who looks at its user data.
+  void Pin();
+  void Unpin();
 
   enum class Wake : uint8_t { kNone, kGranted, kVictim };
 
@@ -120,9 +125,11 @@ class LockOwner {
 
   // Guarded by sleep_mutex_.
   std::mutex sleep_mutex_;
-  std::condition_variable sleep_;
+  std::condition_variable sleep_;     // of its own thread, while it waits for a lock
+  std::condition_variable unpinned_;  // its own: a look must not wake who waits for a lock
   Wake wake_ = Wake::kNone;
-  uint32_t pins_ = 0;          // observers looking at it, waiters that have yet to tell one, lookers into its batch
+  uint32_t pins_ = 0;          // observers looking at it, waiters that have yet to tell one
+  uint32_t look_pins_ = 0;     // lookers into its batch
   void* user_data_ = nullptr;  // changed only while nobody has it pinned
   std::vector<LockOwner*> overtakers_;  // pinned; it waits for them and has not told the observer
 };

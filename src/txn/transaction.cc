@@ -371,12 +371,12 @@ void Transaction::End() {
   last_savepoint_ = 0;
   ClearForReuse(&savepoints_);
   ClearForReuse(&written_);
-  written_bits_.store(0, std::memory_order_relaxed);
+  written_bits_.store(0, std::memory_order_release);
   ClearForReuse(&tables_);
   write_count_.store(0, std::memory_order_relaxed);
   listed_bytes_.store(0, std::memory_order_relaxed);
   listed_prepared_.store(false, std::memory_order_relaxed);
-  // Who sees this also sees what was committed: FindPending.
+  // Who sees this, or that it has written nothing, also sees what was committed: FindPending.
   id_.store(0, std::memory_order_release);
 }
 
