@@ -13,6 +13,7 @@
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_buffer_manager.h>
 
+#include "store/block_compression.h"
 #include "store/counters_merge.h"
 #include "store/memtable_rep.h"
 #include "store/prefix_stream.h"
@@ -61,7 +62,8 @@ void SetCompression(rocks::ColumnFamilyOptions* family) {
   family->compression_per_level.assign(family->num_levels, rocks::kLZ4Compression);
   family->bottommost_compression = rocks::kZSTD;
   family->bottommost_compression_opts.enabled = true;
-  family->bottommost_compression_opts.level = 3;
+  family->bottommost_compression_opts.level = kZstdLevel;
+  family->compression_manager = NewBlockCompression();
 }
 
 rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::BlockBasedTableOptions& table) {
