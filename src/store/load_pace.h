@@ -9,17 +9,30 @@ namespace cairn::store {
 // A load begins as soon as half a memtable's worth was written to files within eight seconds, which are about
 // two memtables compressed, and ends with eight seconds in which a quarter of that was not.
 //
+// Of a load it also tells whether keys are looked for in files often: once for so many flushed bytes as are compacted in
+// the time that a look loses in the files of level 0 that a load may gather more.
+//
 // Thread rule: one thread at a time.
 class LoadPace {
  public:
   static constexpr uint64_t kWindowUs = 8'000'000;
+  static constexpr uint64_t kBytesPerLook = 128;
+
+  struct Sample {
+    uint64_t now_us = 0;  // of a steady clock
+    // Since any fixed moment. Less than before counts as nothing.
+    uint64_t flushed_bytes = 0;  // written to files of level 0, compressed
+    uint64_t file_looks = 0;     // for a key that was not in memory
+  };
 
   // What a memtable holds when it is full.
   explicit LoadPace(uint64_t memtable_bytes) : memtable_bytes_(memtable_bytes) {}
 
-  // Whether a load goes on. `now_us` is of a steady clock; `flushed_bytes`: written to files of level 0
-  // since any fixed moment, compressed. Less than before counts as nothing.
-  bool Look(uint64_t now_us, uint64_t flushed_bytes);
+  // Whether a load goes on.
+  bool Look(const Sample& sample);
+
+  // Keys are looked for in files often, in the load that goes on; of no meaning without one.
+  bool looks_often() const { return looks_often_; }
 
   // What the load that goes on, or else the last one, has flushed.
   uint64_t load_bytes() const { return load_bytes_; }
@@ -28,9 +41,11 @@ class LoadPace {
   uint64_t memtable_bytes_;
   uint64_t window_began_us_ = 0;
   uint64_t flushed_before_bytes_ = 0;
+  uint64_t looks_before_ = 0;
   uint64_t load_began_bytes_ = 0;
   uint64_t load_bytes_ = 0;
   bool loading_ = false;
+  bool looks_often_ = false;
 };
 
 }  // namespace cairn::store

@@ -14,14 +14,14 @@ TEST(LoadPaceTest, BeginsWithManyFlushesAndEndsWithoutThem) {
   LoadPace pace(64 * kMiB);
   uint64_t now_us = 5'000 * kSecondUs;
   uint64_t flushed = 0;
-  EXPECT_FALSE(pace.Look(now_us, flushed));
-  EXPECT_FALSE(pace.Look(now_us += kSecondUs, flushed += 16 * kMiB));
-  EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed += 16 * kMiB));
-  EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed));
+  EXPECT_FALSE(pace.Look({now_us, flushed}));
+  EXPECT_FALSE(pace.Look({now_us += kSecondUs, flushed += 16 * kMiB}));
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 16 * kMiB}));
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed}));
   EXPECT_EQ(pace.load_bytes(), 32 * kMiB);
-  for (int second = 0; second < 30; ++second) EXPECT_TRUE(pace.Look(now_us += kSecondUs, flushed += 2 * kMiB));
+  for (int second = 0; second < 30; ++second) EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 2 * kMiB}));
   bool loading = true;
-  for (int second = 0; second < 16; ++second) loading = pace.Look(now_us += kSecondUs, flushed);
+  for (int second = 0; second < 16; ++second) loading = pace.Look({now_us += kSecondUs, flushed});
   EXPECT_FALSE(loading);
   EXPECT_EQ(pace.load_bytes(), 92 * kMiB);
 }
@@ -31,8 +31,29 @@ TEST(LoadPaceTest, FlushesNowAndThenAreNoLoad) {
   uint64_t flushed = 0;
   for (uint64_t second = 0; second < 1000; ++second) {
     if (second % 10 == 0) flushed += 20 * kMiB;
-    EXPECT_FALSE(pace.Look(second * kSecondUs, flushed));
+    EXPECT_FALSE(pace.Look({second * kSecondUs, flushed}));
   }
+}
+
+TEST(LoadPaceTest, TellsWhetherFilesAreLookedIntoOften) {
+  LoadPace pace(64 * kMiB);
+  LoadPace::Sample sample = {.now_us = 5'000 * kSecondUs, .flushed_bytes = 7 * kMiB, .file_looks = 900'000};
+  EXPECT_FALSE(pace.Look(sample));
+  const auto pour = [&](uint64_t looks, uint64_t bytes = 64 * kMiB) {
+    sample.now_us += LoadPace::kWindowUs;
+    sample.flushed_bytes += bytes;
+    sample.file_looks += looks;
+    return pace.Look(sample);
+  };
+  EXPECT_TRUE(pour(64 * kMiB / LoadPace::kBytesPerLook));
+  EXPECT_FALSE(pace.looks_often());
+  EXPECT_TRUE(pour(64 * kMiB / LoadPace::kBytesPerLook + 1));
+  EXPECT_TRUE(pace.looks_often());
+  EXPECT_TRUE(pour(0));
+  EXPECT_FALSE(pace.looks_often());
+  // Also where it hardly goes on.
+  EXPECT_TRUE(pour(16 * kMiB / LoadPace::kBytesPerLook + 1, 16 * kMiB));
+  EXPECT_TRUE(pace.looks_often());
 }
 
 class PaceCompactionsTest : public ::testing::Test, public StoreFixture {
@@ -59,11 +80,25 @@ TEST_F(PaceCompactionsTest, TheStoreGoesOnThroughALoad) {
   ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
   Pour();
   ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
-  EXPECT_EQ(store->level0_files_max(), 24);
+  EXPECT_EQ(store->level0_files_max(), 48);
   Pour();
   ASSERT_TRUE(store->PaceCompactions(20 * kSecondUs).ok());
   ASSERT_TRUE(store->PaceCompactions(40 * kSecondUs).ok());
   EXPECT_EQ(store->level0_files_max(), 4);
+}
+
+// Each file more costs each look.
+TEST_F(PaceCompactionsTest, Level0GathersLessWhereKeysAreLookedForInFiles) {
+  Open();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour();
+  for (unsigned i = 0; i < 100'000; ++i) ASSERT_EQ(Get("idx1"), "-");
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 24);
+  ASSERT_TRUE(store->PaceCompactions(10 * kSecondUs).ok());
+  Pour();
+  ASSERT_TRUE(store->PaceCompactions(11 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 48);
 }
 
 TEST_F(PaceCompactionsTest, AnExpertsNumberStays) {

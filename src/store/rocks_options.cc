@@ -40,6 +40,14 @@ uint64_t WriteBufferBytes(uint64_t memory_bytes) {
   return std::clamp(WriteBufferBudgetBytes(memory_bytes) / 2, 4 * kMiB, 128 * kMiB);
 }
 
+constexpr int kLevel0Files = 4;
+
+// Of kLevel0Files. What each file of level 0 keeps in memory, its filter and index, is a sixtieth of a memtable: all of
+// them a fifth of the budget at most. More than 72 save little.
+uint64_t LoadTimes(uint64_t memory_bytes) {
+  return std::clamp<uint64_t>(3 * memory_bytes / WriteBufferBytes(memory_bytes), 12, 18);
+}
+
 rocks::BlockBasedTableOptions TableOptions(const StoreOptions& options, std::shared_ptr<rocks::Cache> cache) {
   rocks::BlockBasedTableOptions table;
   table.block_cache = std::move(cache);
@@ -79,9 +87,10 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.memtable_prefix_bloom_size_ratio = 0.05;
   family.memtable_whole_key_filtering = true;
   family.level_compaction_dynamic_level_bytes = true;
-  family.level0_file_num_compaction_trigger = 4;  // six times as many in a load: store/load_pace.h
-  family.level0_slowdown_writes_trigger = 40;
-  family.level0_stop_writes_trigger = 56;
+  family.level0_file_num_compaction_trigger = kLevel0Files;  // many times as many in a load: store/load_pace.h
+  // While a load's files are compacted as many come again, on a busy machine.
+  family.level0_slowdown_writes_trigger = 2 * kLevel0Files * static_cast<int>(LoadTimes(options.memory_bytes)) + 8;
+  family.level0_stop_writes_trigger = family.level0_slowdown_writes_trigger + 24;
   // The level below holds what level 0 hands down at once, four memtables compressed to half their size. With
   // 256 MiB at least, a LinkBench of 400 MB had a third of its data there.
   family.max_bytes_for_level_base = 2 * family.write_buffer_size;
@@ -156,8 +165,8 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   db.sst_file_manager = std::move(files);
   db.listeners = std::move(listeners);
   db.statistics = std::make_shared<Tickers>();
-  // Of each file, up to some dozens at once, beside the budget.
-  db.compaction_readahead_size = std::clamp(options.memory_bytes / 512, kMiB / 4, 2 * kMiB);
+  // Of each file, up to a hundred at once, beside the budget.
+  db.compaction_readahead_size = std::clamp(options.memory_bytes / 1536, kMiB / 8, 2 * kMiB);
   db.prefix_seek_opt_in_only = true;
   db.keep_log_file_num = 5;
   db.max_log_file_size = 16 * kMiB;
@@ -172,6 +181,7 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   CAIRN_RETURN_IF_ERROR(FromRocks(rocks::GetColumnFamilyOptionsFromString(
       config, data, options.expert_family_options, &derived->data)));
   derived->dictionary = DictionaryFamily(derived->data);
+  derived->load_times = LoadTimes(options.memory_bytes);
   return Status::Ok();
 }
 

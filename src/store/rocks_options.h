@@ -18,6 +18,7 @@ struct RocksOptions {
   rocks::DBOptions db;
   rocks::ColumnFamilyOptions data;
   rocks::ColumnFamilyOptions dictionary;
+  uint64_t load_times = 1;  // level 0, and the level below, may hold so many times as much in a load: store/load_pace.h
 };
 
 // Unflushed writes may take this much of the memory budget.

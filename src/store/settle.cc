@@ -61,7 +61,7 @@ Status Store::BeginCompactions() {
     impl_->settling_owed.store(true);
     return Status::Ok();
   }
-  return SetPace(/*loading=*/false, /*held=*/false);
+  return SetPace(1, /*held=*/false);
 }
 
 Status Store::SettleLoad() {

@@ -188,8 +188,8 @@ class Store {
   // *fits: whether the disk has the room; *done: whether it was done, and not by others in the meantime.
   Status CompactFiles(const std::vector<std::string>& names, int output_level, bool* fits, bool* done);
   Status CompactInSteps(bool* fits);
-  // Of PaceCompactions: level 0 gathers more; RocksDB starts no compaction.
-  Status SetPace(bool loading, bool held);
+  // Of PaceCompactions: level 0 gathers so many times as many files; RocksDB starts no compaction.
+  Status SetPace(uint64_t times, bool held);
   // Of Open: compactions begin, or wait for SettleLoad().
   Status BeginCompactions();
   void StopSettling();

@@ -53,11 +53,12 @@ class Store::Impl {
   std::atomic<uint64_t> reserved_level0_places{0};  // by those that wait
   std::mutex unstalled_mutex;  // of what commits a load while level 0 is full
 
-  // Of PaceCompactions: all but the first two are its thread's.
+  // Of PaceCompactions: all but the first three are its thread's.
   uint64_t level0_files_usual = 0;  // 0: an expert's number, which stays
   uint64_t base_bytes_usual = 0;    // of the level below
+  uint64_t load_times = 1;          // so many times as much in a load
   LoadPace pace{0};
-  bool loads = false;
+  uint64_t pace_times = 1;  // in force; more than 1 in a load
   bool compactions_held = false;  // RocksDB starts none of the data family
 
   // Of SettleLoad, which ends what PaceCompactions asks for.

@@ -176,6 +176,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (!ExpertPacesCompactions(options.expert_family_options)) {
     impl->level0_files_usual = static_cast<uint64_t>(derived.data.level0_file_num_compaction_trigger);
     impl->base_bytes_usual = derived.data.max_bytes_for_level_base;
+    impl->load_times = derived.load_times;
     derived.data.disable_auto_compactions = true;  // until BeginCompactions()
   }
 
