@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// By position where data is settled; elsewhere a short walk first, sizes second.
+// By position where the sources are known; elsewhere a short walk first, sizes second.
 #include "stats/range_estimate.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace {
 // A seek and so many steps cost about as much as reading the sizes of files and memtables.
 constexpr uint64_t kWalkedMax = 24;
 
-// Keys with more versions than this are rare.
-constexpr uint64_t kVersionsMax = 4;
-
 // An open range of more than this by its sizes is not worth a walk.
 constexpr uint64_t kSmallEstimate = 256;
+
+// A sample in which fewer entries than this part make rows says little of the rest: deletions come in heaps.
+constexpr uint64_t kRowsPartMin = 8;
 
 // Counts entries, at most kWalkedMax.
 Status Walk(const store::Store& store, ByteView lower, ByteView upper, RangeCount* count) {
@@ -53,21 +53,22 @@ Status MeasureDensity(const store::Store& store, IndexId index, const IndexSize&
   return Status::Ok();
 }
 
-// Of settled data. Where it finds so few entries that each counts, but has not seen each row, these are walked over.
-Status CountSettled(const store::Store& store, IndexId index, const store::KeyRange& range,
-                    const store::SettledCount& settled, const IndexSize& size, RangeCount* count) {
-  count->rows = settled.entries;
-  count->exact = settled.bytes_between == 0 && !settled.has_versions;
+// What a count by position is worth. Where it finds so few rows that each counts, but has not seen each, these are walked over.
+Status CountByPosition(const store::Store& store, IndexId index, const store::KeyRange& range,
+                       const store::PositionCount& found, const IndexSize& size, RangeCount* count) {
+  count->rows = found.entries;
+  count->exact = found.exact;
   if (count->exact) return Status::Ok();
-  if (settled.bytes_between != 0) {
+  double rows = static_cast<double>(found.entries);
+  if (found.bytes_between != 0) {  // what a row takes in files allows for what is in memtables
     CAIRN_RETURN_IF_ERROR(MeasureDensity(store, index, size));
     const double bytes_per_entry = size.density->bytes_per_entry.load(std::memory_order_relaxed);
-    const double between = bytes_per_entry > 0 ? static_cast<double>(settled.bytes_between) / bytes_per_entry : 0.0;
-    const double entries = static_cast<double>(settled.entries) + between;
-    count->rows = std::max(settled.entries, static_cast<uint64_t>(std::min(entries, static_cast<double>(size.entries))));
+    if (bytes_per_entry > 0) rows += static_cast<double>(found.bytes_between) / bytes_per_entry;
+  } else if (found.looked_entries != 0) {
+    rows *= static_cast<double>(found.looked_rows) / static_cast<double>(found.looked_entries);
   }
-  const uint64_t few = settled.has_versions ? kWalkedMax * kVersionsMax : kWalkedMax;
-  return count->rows <= few ? Walk(store, range.begin, range.end, count) : Status::Ok();
+  count->rows = std::max(found.looked_rows, static_cast<uint64_t>(std::min(rows, static_cast<double>(size.entries))));
+  return count->rows <= kWalkedMax ? Walk(store, range.begin, range.end, count) : Status::Ok();
 }
 
 Status Estimate(const store::Store& store, IndexId index, ByteView lower, ByteView upper, const IndexSize& size,
@@ -92,10 +93,11 @@ Status CountRange(const store::Store& store, IndexId index, ByteView lower, Byte
     count->exact = true;
     return Status::Ok();
   }
-  store::SettledCount settled;
+  store::PositionCount found;
   const store::KeyRange range{lower, upper};
-  if (store.CountSettled(store::Family::kData, range, &settled)) {
-    return CountSettled(store, index, range, settled, size, count);
+  if (store.CountByPosition(store::Family::kData, range, &found) &&
+      found.looked_rows >= found.looked_entries / kRowsPartMin) {
+    return CountByPosition(store, index, range, found, size, count);
   }
   const bool open_above = upper == IndexBounds(index).upper();
   if (!open_above) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// How many entries of an index lie in a range: counted when few or side by side, else estimated.
+// How many entries of an index lie in a range: counted when few or settled, else estimated.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,16 @@ struct IndexSize {
   catalog::FileDensity* density = nullptr;  // read and kept up to date; longer-lived than the call
 };
 
-// As committed. Of settled data (store::Store::CountSettled) by where both ends of the range lie: exact if all of it is within
-// one or two blocks, and if it looks like few rows, which then are walked over; otherwise bytes of blocks by the mean entry.
-// A file that may have several versions of a key counts each, unless there are few.
+// As committed, by where both ends of the range lie in each memtable and file (store::Store::CountByPosition). Exact: settled data
+// within one or two blocks, up to 128 entries of any sources (with older versions, deletions), and what looks like 24
+// rows or fewer, which then are walked over. Otherwise entries that were counted, by what a sample of them makes; or, where
+// blocks were not looked into, those and bytes of blocks by the mean entry: where most rows of the range lie in memtables anew
+// that is up to twice the truth.
 //
-// Of other data walks at most a few entries from the lower end. When the range ends by then the count
-// is exact, memtables and deletions included; otherwise it is the entries that memtables have in
-// the range and as many more as make up its bytes in files. A range that is open at its upper
-// end is walked only if it looks small.
+// Where sources cannot be counted so (deletions of ranges, damage), or a sample is almost all deletions and old versions,
+// walks at most a few entries from the lower end. When the range ends by then the count is exact, memtables and
+// deletions included; otherwise it is the entries that memtables have in the range and as many more as make up its bytes
+// in files. There a range that is open at its upper end is walked only if it looks small.
 // Thread rule: any thread. Takes no locks.
 Status CountRange(const store::Store& store, IndexId index, ByteView lower, ByteView upper, const IndexSize& size,
                   RangeCount* count);

@@ -167,6 +167,59 @@ TEST_F(StatsTest, RangesOfAnySizeAreRightInEveryShape) {
   check("two versions of each", 3);
 }
 
+// Through random histories: few rows are exact and more near the truth, however they are spread over memtables and files.
+TEST_F(StatsTest, RangesAreRightThroughRandomHistories) {
+  constexpr int kIds = 20000;
+  std::mt19937 random;
+  const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  std::vector<bool> there(kIds);
+  const auto change = [&](int count, bool deletes) {
+    store::Batch batch(*store);
+    for (; count > 0; --count) {
+      const int id = below(kIds);
+      there[static_cast<size_t>(id)] = !deletes;
+      if (deletes) {
+        batch.Delete(Family::kData, KeyOf(id));
+      } else {
+        batch.Put(Family::kData, KeyOf(id), std::string(static_cast<size_t>(60 + below(80)), static_cast<char>(below(256))));
+      }
+    }
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  };
+  uint64_t exact = 0, estimated = 0;
+  for (int round = 0; round < 120; ++round) {
+    SCOPED_TRACE(round);
+    switch (below(8)) {
+      case 0:
+      case 1: change(below(1000), false); break;
+      case 2: change(below(8000), false); break;
+      case 3: change(below(500), true); break;
+      case 4: change(below(3000), true); break;
+      case 5: ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); break;
+      default: ASSERT_TRUE(store->FlushMemtables().ok());
+    }
+    const auto total = static_cast<uint64_t>(std::count(there.begin(), there.end(), true));
+    for (int i = 0; i < 100; ++i) {
+      const int begin = below(kIds);
+      const int end = std::min(kIds, begin + below(i % 2 == 0 ? 50 : i % 4 == 1 ? 1000 : kIds));
+      const auto rows = static_cast<uint64_t>(std::count(there.begin() + begin, there.begin() + end, true));
+      const RangeCount found = Count(begin, end, total);
+      SCOPED_TRACE(::testing::Message() << begin << " to " << end << ": " << rows);
+      if (found.exact) {
+        ++exact;
+        ASSERT_EQ(found.rows, rows);
+        continue;
+      }
+      ++estimated;
+      ASSERT_GE(rows, 24u);
+      ASSERT_GE(found.rows, 24u);
+      if (rows > 48) ExpectAbout(static_cast<double>(rows), static_cast<double>(found.rows), 2.5, "");
+    }
+  }
+  EXPECT_GT(exact, 3000u);
+  EXPECT_GT(estimated, 3000u);
+}
+
 // Settled ranges of hundreds of rows within two blocks are counted, not estimated.
 TEST_F(StatsTest, SettledRangesAreCountedByPosition) {
   Fill(30000, [](int id) { return id; }, [](int) { return 0; });

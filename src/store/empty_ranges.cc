@@ -14,6 +14,7 @@
 #include "table/internal_iterator.h"
 
 #include "base/ids.h"
+#include "store/current_version.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -78,13 +79,14 @@ Status EmptyRanges::Get(const Store& store, PointReader* points, ByteView key, P
   };
   if (key.size() < sizeof(IndexId)) return look();
   PrepareThread();
-  auto* db = static_cast<rocks::DBImpl*>(store.impl_->root);
-  auto* family = static_cast<rocks::ColumnFamilyHandleImpl*>(store.Handle(Family::kData))->cfd();
-  rocks::SuperVersion* sources = db->GetAndRefSuperVersion(family);
-  if (sources->version_number != version_) ForgetAll(sources->version_number);
-  Range* range = Find(key);
-  const bool absent = range != nullptr && !IsInMemtable(*sources->mem, key);
-  db->ReturnAndCleanupSuperVersion(family, sources);
+  Range* range = nullptr;
+  bool absent = false;
+  {
+    const CurrentVersion sources(store.impl_->root, store.Handle(Family::kData));
+    if (sources->version_number != version_) ForgetAll(sources->version_number);
+    range = Find(key);
+    absent = range != nullptr && !IsInMemtable(*sources->mem, key);
+  }
   if (range != nullptr) range->used_at = ++now_;
   if (absent) {
     ++range->spared_count;

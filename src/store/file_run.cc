@@ -12,6 +12,7 @@
 #include "file/filename.h"
 #include "table/merging_iterator.h"
 
+#include "store/held_table.h"
 #include "store/version_files.h"
 
 namespace cairn::store {
@@ -64,22 +65,12 @@ bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView u
 bool MayDeleteRanges(rocks::ColumnFamilyData* family, const rocks::SuperVersion& version,
                      const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence) {
   if (run.count > kAskedFilesMax) return true;
-  rocks::TableCache& tables = *family->table_cache();
   for (const rocks::FdWithKeyRange& file : std::span(run.files, run.count)) {
-    const rocks::FileMetaData& meta = *file.file_metadata;
-    rocks::TableReader* reader = nullptr;
-    rocks::TableCache::TypedHandle* handle = nullptr;
-    const rocks::Status status = tables.FindTable(
-        read, tables.file_options(), family->internal_comparator(), meta, &handle, version.mutable_cf_options, &reader,
-        /*no_io=*/false, family->internal_stats()->GetFileReadHist(run.level), /*skip_filters=*/false, run.level,
-        /*prefetch_index_and_filter_in_cache=*/true, rocks::MaxFileSizeForL0MetaPin(version.mutable_cf_options),
-        meta.temperature);
-    if (!status.ok()) return true;
+    HeldTable table;
+    if (!table.Find(family, version, read, run.level, *file.file_metadata).ok()) return true;
     const std::unique_ptr<rocks::FragmentedRangeTombstoneIterator> deletions(
-        reader->NewRangeTombstoneIterator(sequence, /*timestamp=*/nullptr));
-    const bool any = deletions != nullptr && !deletions->empty();
-    if (handle != nullptr) tables.get_cache().Release(handle);
-    if (any) return true;
+        table.reader().NewRangeTombstoneIterator(sequence, /*timestamp=*/nullptr));
+    if (deletions != nullptr && !deletions->empty()) return true;
   }
   return false;
 }

@@ -6,12 +6,12 @@
 #include "db/memtable.h"
 #include "db/memtable_list.h"
 #include "db/merge_context.h"
-#include "db/table_cache.h"
 #include "db/version_set.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/get_context.h"
 #include "table/table_reader.h"
 
+#include "store/held_table.h"
 #include "store/rocks_status.h"
 #include "store/version_files.h"
 
@@ -202,36 +202,25 @@ PointFinder::Answer PointFinder::AskMemtables(const rocks::LookupKey& key, rocks
   return Answer::kFound;
 }
 
-bool PointFinder::FindTable(const Candidate& candidate, rocks::TableReader** table,
-                            rocks::TableCache::TypedHandle** handle) {
-  rocks::TableCache& tables = *family_->table_cache();
-  const rocks::MutableCFOptions& options = version_->mutable_cf_options;
-  const rocks::Status found = tables.FindTable(
-      read_, tables.file_options(), family_->internal_comparator(), *candidate.file->file_metadata, handle, options,
-      table, /*no_io=*/false, family_->internal_stats()->GetFileReadHist(candidate.level), /*skip_filters=*/false,
-      candidate.level, /*prefetch_index_and_filter_in_cache=*/true, rocks::MaxFileSizeForL0MetaPin(options),
-      candidate.file->file_metadata->temperature);
-  if (!found.ok()) return false;
+bool PointFinder::FindTable(const Candidate& candidate, HeldTable* table) {
+  if (!table->Find(family_, *version_, read_, candidate.level, *candidate.file->file_metadata).ok()) return false;
   // What the version knows of a file is filled in lazily, by another thread.
-  if ((*table)->GetTableProperties()->num_range_deletions == 0) return true;
-  if (*handle != nullptr) tables.get_cache().Release(*handle);
-  return false;
+  return table->reader().GetTableProperties()->num_range_deletions == 0;
 }
 
 // As RocksDB asks a file: its filter first.
 PointFinder::Answer PointFinder::AskFile(const Candidate& candidate, const rocks::LookupKey& key,
                                          rocks::PinnableSlice* slice, ByteView* view, bool* decided) {
   *decided = true;
-  rocks::TableReader* table = nullptr;
-  rocks::TableCache::TypedHandle* handle = nullptr;
-  if (!FindTable(candidate, &table, &handle)) return Answer::kAskStore;
+  HeldTable table;
+  if (!FindTable(candidate, &table)) return Answer::kAskStore;
   rocks::MergeContext merges;
   rocks::SequenceNumber covering = 0;
   rocks::GetContext context(family_->user_comparator(), nullptr, nullptr, nullptr, rocks::GetContext::kNotFound,
                             key.user_key(), slice, nullptr, nullptr, &merges, /*do_merge=*/true, &covering, nullptr);
-  const rocks::Status status = table->Get(read_, key.internal_key(), &context,
-                                          version_->mutable_cf_options.prefix_extractor.get(), /*skip_filters=*/false);
-  if (handle != nullptr) family_->table_cache()->get_cache().Release(handle);
+  const rocks::Status status =
+      table.reader().Get(read_, key.internal_key(), &context, version_->mutable_cf_options.prefix_extractor.get(),
+                         /*skip_filters=*/false);
   if (!status.ok()) return Answer::kAskStore;
   switch (context.State()) {
     case rocks::GetContext::kFound: *view = ToView(*slice); return Answer::kFound;
@@ -243,19 +232,16 @@ PointFinder::Answer PointFinder::AskFile(const Candidate& candidate, const rocks
 
 bool PointFinder::OpenPlace(const Candidate& candidate, Place* place) {
   ClosePlace(place);
-  rocks::TableReader* table = nullptr;
-  rocks::TableCache::TypedHandle* handle = nullptr;
-  if (!FindTable(candidate, &table, &handle)) return false;
-  rocks::TableCache& tables = *family_->table_cache();
+  HeldTable table;
+  if (!FindTable(candidate, &table)) return false;
   std::unique_ptr<FileFinder> finder = spare_ != nullptr ? std::move(spare_) : std::make_unique<FileFinder>();
   place->file_number = candidate.file->fd.GetNumber();
-  const auto* const blocks = dynamic_cast<const rocks::BlockBasedTable*>(table);
+  const auto* const blocks = dynamic_cast<const rocks::BlockBasedTable*>(&table.reader());
   if (blocks == nullptr || !finder->Open(*blocks, read_)) {
-    if (handle != nullptr) tables.get_cache().Release(handle);
     spare_ = std::move(finder);
     return true;
   }
-  if (handle != nullptr) tables.get_cache().RegisterReleaseAsCleanup(handle, finder->held());
+  table.HandTo(&finder->held());
   place->finder = std::move(finder);
   if (blocks->get_rep()->whole_key_filtering) place->filter = blocks->get_rep()->filter.get();
   return true;

@@ -18,6 +18,8 @@
 
 namespace cairn::store {
 
+class HeldTable;
+
 // What DBImpl::Get does for a family that has plain values and point deletions only, without what it does anew for each
 // key: memtables and files of one moment are kept while they are the current ones, and of files that come up again the
 // index and the block that was found last. It ticks what Get ticks.
@@ -93,7 +95,7 @@ class PointFinder final {
   bool OpenPlace(const Candidate& candidate, Place* place);
   void ClosePlace(Place* place);
   void Tick();
-  bool FindTable(const Candidate& candidate, rocks::TableReader** table, rocks::TableCache::TypedHandle** handle);
+  bool FindTable(const Candidate& candidate, HeldTable* table);
   bool MayMiss() const { return asks_filters_ || missed_count_ * 8 > found_count_; }
 
   const bool asks_filters_;

@@ -13,6 +13,7 @@
 #include "table/block_based/block_based_table_reader.h"
 #include "table/merging_iterator.h"
 
+#include "store/held_table.h"
 #include "store/rocks_status.h"
 #include "store/version_files.h"
 
@@ -107,34 +108,26 @@ class StreamBuilder {
   }
 
   void AddFile(int level, const rocks::FdWithKeyRange& file) {
-    rocks::TableCache& tables = *family_.table_cache();
     const rocks::FileMetaData& meta = *file.file_metadata;
-    const rocks::MutableCFOptions& options = version_.mutable_cf_options;
-    rocks::TableReader* reader = nullptr;
-    rocks::TableCache::TypedHandle* handle = nullptr;
-    const rocks::Status found = tables.FindTable(
-        read_, tables.file_options(), order_, meta, &handle, options, &reader, /*no_io=*/false,
-        family_.internal_stats()->GetFileReadHist(level), /*skip_filters=*/false, level,
-        /*prefetch_index_and_filter_in_cache=*/true, rocks::MaxFileSizeForL0MetaPin(options), meta.temperature);
+    HeldTable table;
+    const rocks::Status found = table.Find(&family_, version_, read_, level, meta);
     if (!found.ok()) {
       sources_.AddPointAndTombstoneIterator(rocks::NewErrorInternalIterator<rocks::Slice>(found, arena_), nullptr);
       return;
     }
     std::unique_ptr<rocks::TruncatedRangeDelIterator> deletions;
     std::unique_ptr<rocks::FragmentedRangeTombstoneIterator> fragments(
-        reader->NewRangeTombstoneIterator(sequence_, /*timestamp=*/nullptr));
+        table.reader().NewRangeTombstoneIterator(sequence_, /*timestamp=*/nullptr));
     if (fragments != nullptr && !fragments->empty()) {
       deletions = std::make_unique<rocks::TruncatedRangeDelIterator>(std::move(fragments), &order_, &meta.smallest,
                                                                      &meta.largest);
     }
-    if (deletions == nullptr && !MayHaveBeginning(level, *reader)) {
-      if (handle != nullptr) tables.get_cache().Release(handle);
-      return;
-    }
-    rocks::InternalIterator* entries = reader->NewIterator(
-        read_, options.prefix_extractor.get(), arena_, /*skip_filters=*/true, rocks::TableReaderCaller::kUserIterator,
-        tables.file_options().compaction_readahead_size, /*allow_unprepared_value=*/false);
-    if (handle != nullptr) tables.get_cache().RegisterReleaseAsCleanup(handle, *entries);
+    if (deletions == nullptr && !MayHaveBeginning(level, table.reader())) return;
+    rocks::InternalIterator* entries = table.reader().NewIterator(
+        read_, version_.mutable_cf_options.prefix_extractor.get(), arena_, /*skip_filters=*/true,
+        rocks::TableReaderCaller::kUserIterator, family_.table_cache()->file_options().compaction_readahead_size,
+        /*allow_unprepared_value=*/false);
+    table.HandTo(entries);
     sources_.AddPointAndTombstoneIterator(entries, std::move(deletions));
   }
 

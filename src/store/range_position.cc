@@ -9,10 +9,9 @@
 namespace cairn::store {
 
 bool RangePosition::LoadIndex() {
-  const rocks::BlockBasedTable::Rep& file = *table_.get_rep();
+  const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
   const rocks::TableProperties* properties = file.table_properties.get();
-  if (properties == nullptr || properties->num_deletions != 0 || properties->num_range_deletions != 0 ||
-      properties->index_block_restart_interval != 1 || file.data_block_restart_interval == 0 ||
+  if (properties == nullptr || properties->num_range_deletions != 0 || properties->index_block_restart_interval != 1 || file.data_block_restart_interval == 0 ||
       !IndexSeparators::Serve(file)) {
     return false;
   }
@@ -51,24 +50,24 @@ bool RangePosition::FindBlocks(ByteView lower, ByteView upper) {
 }
 
 bool RangePosition::HandleOf(uint32_t i, rocks::BlockHandle* block) const {
-  const uint64_t file_bytes = table_.get_rep()->file_size;
+  const uint64_t file_bytes = table_->get_rep()->file_size;
   return separators_.ReadHandle(i, block) != nullptr && block->size() <= file_bytes &&
          block->offset() <= file_bytes - block->size();
 }
 
-bool RangePosition::OpenBlock(const rocks::BlockHandle& block) {
-  block_.Invalidate(rocks::Status::OK());
+bool RangePosition::OpenBlock(const rocks::BlockHandle& handle, Block* block) {
   rocks::Status status;
-  table_.NewDataBlockIterator<rocks::DataBlockIter>(read_, block, &block_, rocks::BlockType::kData,
+  table_->NewDataBlockIterator<rocks::DataBlockIter>(read_, handle, &block->holder, rocks::BlockType::kData,
                                                     /*get_context=*/nullptr, &lookup_, /*prefetch_buffer=*/nullptr,
                                                     /*for_compaction=*/false, /*async_read=*/false, status,
                                                     /*use_block_cache_for_lookup=*/true);
   using Data = OpenBlockIter<rocks::Slice>;
-  if (!status.ok() || !Data::IsPlain(block_)) return false;
-  entries_.begin = reinterpret_cast<const uint8_t*>(Data::Data(block_));
-  entries_.end = entries_.begin + Data::End(block_);
-  entries_.point_count = Data::PointCount(block_);
-  return entries_.point_count != 0;
+  if (!status.ok() || !Data::IsPlain(block->holder)) return false;
+  BlockEntries& entries = block->entries;
+  entries.begin = reinterpret_cast<const uint8_t*>(Data::Data(block->holder));
+  entries.end = entries.begin + Data::End(block->holder);
+  entries.point_count = Data::PointCount(block->holder);
+  return entries.point_count != 0;
 }
 
 // Entries from a restart point on whose keys are before `key`. Of each key those bytes are compared that the one before it
@@ -97,14 +96,15 @@ bool RangePosition::ScanBefore(ByteView key, const uint8_t* at, const uint8_t* e
   return true;
 }
 
-// Entries of the open block whose keys are before `key`.
-bool RangePosition::CountBefore(ByteView key, uint64_t* count) const {
-  uint32_t low = 0, high = entries_.point_count;
+// Entries of a block whose keys are before `key`; `point`: the last restart point before it, or the first of all.
+bool RangePosition::CountBefore(const BlockEntries& entries, ByteView key, const uint8_t** point,
+                                uint64_t* count) const {
+  uint32_t low = 0, high = entries.point_count;
   while (low < high) {
     const uint32_t middle = low + (high - low) / 2;
-    const uint8_t* at = entries_.Point(middle);
+    const uint8_t* at = entries.Point(middle);
     uint32_t shared, own, value_bytes;
-    if (at == nullptr || (at = ReadEntryHead(at, entries_.end, &shared, &own, &value_bytes)) == nullptr ||
+    if (at == nullptr || (at = ReadEntryHead(at, entries.end, &shared, &own, &value_bytes)) == nullptr ||
         shared != 0 || own < kTrailerBytes) {
       return false;
     }
@@ -115,60 +115,110 @@ bool RangePosition::CountBefore(ByteView key, uint64_t* count) const {
     }
   }
   *count = 0;
+  *point = entries.begin;
   if (low == 0) return true;
-  const uint8_t* const begin = entries_.Point(low - 1);
-  const uint8_t* const end = low == entries_.point_count ? entries_.end : entries_.Point(low);
-  if (begin == nullptr || end == nullptr || begin > end) return false;
+  *point = entries.Point(low - 1);
+  const uint8_t* const end = low == entries.point_count ? entries.end : entries.Point(low);
+  if (*point == nullptr || end == nullptr || *point > end) return false;
   *count = uint64_t{interval_} * (low - 1);
-  return ScanBefore(key, begin, end, count);
+  return ScanBefore(key, *point, end, count);
 }
 
-bool RangePosition::CountAll(uint64_t* count) const {
-  *count = uint64_t{interval_} * (entries_.point_count - 1);
-  const uint8_t* at = entries_.Point(entries_.point_count - 1);
-  for (; at != entries_.end; ++*count) {
+bool RangePosition::CountAll(const BlockEntries& entries, uint64_t* count) const {
+  *count = uint64_t{interval_} * (entries.point_count - 1);
+  const uint8_t* at = entries.Point(entries.point_count - 1);
+  for (; at != entries.end; ++*count) {
     uint32_t shared, own, value_bytes;
-    if (at == nullptr || (at = ReadEntryHead(at, entries_.end, &shared, &own, &value_bytes)) == nullptr) return false;
+    if (at == nullptr || (at = ReadEntryHead(at, entries.end, &shared, &own, &value_bytes)) == nullptr) return false;
     at += size_t{own} + value_bytes;
   }
   return true;
 }
 
-// Of the file, whose index and filters belong to all of its blocks alike. RocksDB's sizes of ranges have that share, too.
-uint64_t RangePosition::ShareOf(uint64_t block_bytes) const {
-  const rocks::BlockBasedTable::Rep& file = *table_.get_rep();
-  const uint64_t data_bytes = std::max<uint64_t>(file.table_properties->data_size, 1);
-  return static_cast<uint64_t>(static_cast<double>(block_bytes) / static_cast<double>(data_bytes) *
-                               static_cast<double>(file.file_size));
+// From a restart point on. Keys are put together from what they share.
+RangePosition::ListEnd RangePosition::ListBlock(const uint8_t* at, const uint8_t* end, ByteView lower, ByteView upper,
+                                                KeyLists* lists) {
+  ByteBuffer key;
+  bool in_range = false;
+  while (at != end) {
+    uint32_t shared, own, value_bytes;
+    if ((at = ReadEntryHead(at, end, &shared, &own, &value_bytes)) == nullptr) return ListEnd::kMalformed;
+    if (shared > key.size() || size_t{shared} + own < kTrailerBytes) return ListEnd::kMalformed;
+    key.Truncate(shared);
+    key.Append(at, own);
+    at += size_t{own} + value_bytes;
+    const ByteView user_key = key.view().substr(0, key.size() - kTrailerBytes);
+    if (!in_range && user_key < lower) continue;
+    in_range = true;
+    if (user_key >= upper) return ListEnd::kEnds;
+    const uint8_t type = key.data()[user_key.size()];
+    const bool is_value = type == rocks::kTypeValue;
+    if (!is_value && type != rocks::kTypeDeletion && type != rocks::kTypeSingleDeletion) return ListEnd::kMalformed;
+    if (!lists->AddCopy(user_key, is_value)) return ListEnd::kEnds;
+  }
+  return ListEnd::kBlockEnds;
 }
 
-bool RangePosition::Add(ByteView lower, ByteView upper, Found* found) {
+bool RangePosition::List(ByteView lower, ByteView upper, size_t keys_max, KeyLists* lists) {
+  if (!lists->Begin(keys_max)) return false;
+  if (first_point_ == nullptr) {
+    rocks::BlockHandle first;
+    uint64_t count;
+    if (!HandleOf(first_, &first) || !OpenBlock(first, &first_block_) ||
+        !CountBefore(first_block_.entries, lower, &first_point_, &count)) {
+      return false;
+    }
+  }
+  ListEnd end = ListBlock(first_point_, first_block_.entries.end, lower, upper, lists);
+  if (end == ListEnd::kBlockEnds && last_ > first_ + 1) {
+    lists->Cut();
+  } else if (end == ListEnd::kBlockEnds && last_ != first_ && last_ != separators_.point_count) {
+    end = ListBlock(last_block_.entries.begin, last_block_.entries.end, lower, upper, lists);
+  }
+  return end != ListEnd::kMalformed;
+}
+
+// With their share of the file, whose index and filters belong to all of its blocks alike. RocksDB's sizes of ranges have that
+// share, too.
+void RangePosition::AddBetween(uint64_t block_bytes, Found* found) const {
+  const double share = static_cast<double>(block_bytes) / static_cast<double>(std::max<uint64_t>(properties().data_size, 1));
+  found->bytes_between += static_cast<uint64_t>(share * static_cast<double>(table_->get_rep()->file_size));
+  found->roughly_between += static_cast<uint64_t>(share * static_cast<double>(properties().num_entries));
+}
+
+bool RangePosition::Add(const rocks::BlockBasedTable& table, ByteView lower, ByteView upper, Found* found) {
+  table_ = &table;
   if (!LoadIndex() || !FindBlocks(lower, upper)) return false;
   if (first_ == separators_.point_count) return true;
   rocks::BlockHandle first, last;
   if (!HandleOf(first_, &first)) return false;
+  const bool to_the_end = last_ == separators_.point_count;
   if (last_ == first_) {
     last = first;
-  } else if (last_ == separators_.point_count) {
-    if (!HandleOf(last_ - 1, &last)) return false;
-    last.set_offset(last.offset() + last.size());
-  } else if (!HandleOf(last_, &last)) {
+  } else if (!HandleOf(to_the_end ? last_ - 1 : last_, &last)) {
     return false;
   }
+  if (to_the_end) last.set_offset(last.offset() + last.size());
   if (last.offset() < first.offset()) return false;
   if (last_ - first_ > kBlocksBetweenMax) {
-    found->bytes_between += ShareOf(last.offset() - first.offset());
+    AddBetween(last.offset() - first.offset(), found);
     return true;
   }
   uint64_t before_lower, in_first = 0, in_last = 0;
-  if (!OpenBlock(first) || !CountBefore(lower, &before_lower)) return false;
-  if (last_ != first_) {
-    if (!CountAll(&in_first) || (last_ != separators_.point_count && !OpenBlock(last))) return false;
+  const uint8_t* point;
+  if (!OpenBlock(first, &first_block_) || !CountBefore(first_block_.entries, lower, &first_point_, &before_lower)) return false;
+  if (last_ == first_) {
+    if (!CountBefore(first_block_.entries, upper, &point, &in_last)) return false;
+  } else {
+    if (!CountAll(first_block_.entries, &in_first)) return false;
+    if (!to_the_end &&
+        (!OpenBlock(last, &last_block_) || !CountBefore(last_block_.entries, upper, &point, &in_last))) {
+      return false;
+    }
   }
-  if (last_ != separators_.point_count && !CountBefore(upper, &in_last)) return false;
   if (in_first + in_last < before_lower) return false;
   found->entries += in_first + in_last - before_lower;
-  if (last_ > first_ + 1) found->bytes_between += ShareOf(last.offset() - first.offset() - first.size());
+  if (last_ > first_ + 1) AddBetween(last.offset() - first.offset() - first.size(), found);
   return true;
 }
 

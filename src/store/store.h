@@ -38,11 +38,13 @@ struct RangeEstimate {
   uint64_t memory_entries = 0;  // in memtables; counts every version and deletion
 };
 
-// What lies in a range of settled data.
-struct SettledCount {
-  uint64_t entries = 0;        // counted, at both ends of the range
-  uint64_t bytes_between = 0;  // of what was not looked into, in SST files, compressed; 0: all is counted
-  bool has_versions = false;   // there may be several of one key, and each is counted
+// What lies in a range, by where its ends lie.
+struct PositionCount {
+  uint64_t entries = 0;         // counted or estimated; with all versions and deletions, unless `exact`
+  uint64_t bytes_between = 0;   // of what was not looked into, in SST files, compressed
+  bool exact = false;           // `entries` are rows, and all of them
+  uint64_t looked_entries = 0;  // of the first entries so many were looked at; 0: none
+  uint64_t looked_rows = 0;     // and make so many rows
 };
 
 // Why writes are refused, if they are.
@@ -135,10 +137,15 @@ class Store {
   Status EstimateRanges(Family family, std::span<const KeyRange> ranges,
                         std::span<RangeEstimate> estimates) const;
 
-  // Counts a range of which memtables have nothing, and files only those of one level (or one of level 0) without
-  // deletions. Costs two searches of an index, and of two blocks if they are near each other (store/range_position.h).
-  // False: it is not such a range, or its files cannot be read; then a cursor tells.
-  [[nodiscard]] bool CountSettled(Family family, const KeyRange& range, SettledCount* count) const;
+  // Counts a range by where its ends lie in each memtable and file that has some of it (store/range_position.h). Costs two
+  // searches of an index for each file, and of two blocks if they are near each other; of memtables two descents.
+  // Exact where all of it lies side by side in files of one level (or one of level 0) without older versions and deletions,
+  // within two neighbouring blocks; and where all sources together have few entries (KeyLists::kKeysMax), which then are
+  // merged. Else entries count, with what may be older versions, and deletions; unless those beside the largest source are
+  // few, the first ones of each source are merged, as a sample of what they make. What others commit meanwhile counts or not.
+  // False: there are too many sources, deletions of ranges, or files that cannot be read; then a cursor tells.
+  // Precondition: the range has an end.
+  [[nodiscard]] bool CountByPosition(Family family, const KeyRange& range, PositionCount* count) const;
 
   // Another number after each flush, compaction and ingestion; never 0. Costs nothing.
   uint64_t FilesVersion(Family family) const;

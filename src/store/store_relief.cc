@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "db/column_family.h"
-#include "db/db_impl/db_impl.h"
 #include "db/memtable.h"
 #include "db/version_set.h"
 #include "file/filename.h"
 
+#include "store/current_version.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -30,13 +29,7 @@ constexpr uint64_t kTriedAgainWithinUs = 5'000'000;
 // How the data family lies in memory and on disk at one moment.
 class Store::Impl::Layout {
  public:
-  Layout(rocks::DB* root, rocks::ColumnFamilyHandle* handle)
-      : db_(static_cast<rocks::DBImpl*>(root)),
-        family_(static_cast<rocks::ColumnFamilyHandleImpl*>(handle)->cfd()),
-        version_(db_->GetAndRefSuperVersion(family_)) {}
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
-  ~Layout() { db_->ReturnAndCleanupSuperVersion(family_, version_); }
+  Layout(rocks::DB* root, rocks::ColumnFamilyHandle* handle) : version_(root, handle) {}
 
   void Describe(ReadPressureSample* sample) const {
     sample->memtable_id = version_->mem->GetEarliestSequenceNumber();
@@ -110,9 +103,7 @@ class Store::Impl::Layout {
   const rocks::VersionStorageInfo& storage() const { return *version_->current->storage_info(); }
   const std::vector<rocks::FileMetaData*>& files(int level) const { return storage().LevelFiles(level); }
 
-  rocks::DBImpl* db_;
-  rocks::ColumnFamilyData* family_;
-  rocks::SuperVersion* version_;
+  const CurrentVersion version_;
 };
 
 uint64_t Store::FreeLevel0Places() const { return Impl::Layout(impl_->root, Handle(Family::kData)).FreePlaces(); }

@@ -64,8 +64,7 @@ Database::Database() : environment_(store::NewMemoryEnvironment()), layout_(Make
   plain_table_ = MakeTable(2, IndexKind::kSecondary);
   Fill(*unique_table_);
   Fill(*plain_table_);
-  Require(store_->FlushMemtables());
-  Require(store_->CompactRange(store::Family::kData, {}, {}));
+  Compact();
 }
 
 Database::~Database() {
@@ -109,6 +108,23 @@ void Database::Fill(const catalog::TableAccess& table) {
     for (const auto& [key, value] : entries) batch.Put(store::Family::kData, key, value);
     Require(store_->Write(batch, store::Durability::kOs));
   }
+}
+
+void Database::ChangeRows() {
+  store::Batch batch(*store_);
+  catalog::testing::Entries entries;
+  for (uint64_t id = 0; id < kRows; id += kChangedEvery) {
+    catalog::testing::AddEntriesOf(*unique_table_, RecordOf(id).data(), 0, &entries);
+  }
+  for (const auto& [key, value] : entries) batch.Put(store::Family::kData, key, value);
+  Require(store_->Write(batch, store::Durability::kOs));
+}
+
+void Database::Flush() { Require(store_->FlushMemtables()); }
+
+void Database::Compact() {
+  Flush();
+  Require(store_->CompactRange(store::Family::kData, {}, {}));
 }
 
 void Database::Begin() {

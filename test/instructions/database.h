@@ -50,6 +50,13 @@ class Database {
   const catalog::TableAccess& unique_table() const { return *unique_table_; }
   const catalog::TableAccess& plain_table() const { return *plain_table_; }
 
+  // Each kChangedEvery-th row of `unique_table` anew, in the memtable. What is there can then be flushed to a file of level 0,
+  // or compacted with all else into the last level, as it is at first.
+  static constexpr uint64_t kChangedEvery = 10;
+  void ChangeRows();
+  void Flush();
+  void Compact();
+
   // A transaction and its only statement.
   void Begin();
   void Commit();

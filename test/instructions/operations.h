@@ -23,6 +23,9 @@ constexpr uint64_t kMany = 3;
 
 // Those that read, and those that write, in the order they must run in. `database` must outlive them.
 std::vector<Operation> Reads(Database* database);
+// Ranges of which some rows were changed, in memtables or in level 0: Database::ChangeRows(), and Flush().
+std::vector<Operation> ReadsOfMemtable(Database* database);
+std::vector<Operation> ReadsOfLevel0(Database* database);
 std::vector<Operation> Writes(Database* database);
 
 }  // namespace cairn::instructions

@@ -39,11 +39,19 @@ void CountOperation(const Operation& operation, int store) {
   if (store == 0) std::printf("operation %s %s %lu %lu\n", operation.name, operation.unit, few, many);
 }
 
+void CountOperations(const std::vector<Operation>& operations, int store) {
+  for (const Operation& operation : operations) CountOperation(operation, store);
+}
+
 void CountStore(int store) {
   Database database;
-  for (const std::vector<Operation>& operations : {Reads(&database), Writes(&database)}) {
-    for (const Operation& operation : operations) CountOperation(operation, store);
-  }
+  CountOperations(Reads(&database), store);
+  database.ChangeRows();
+  CountOperations(ReadsOfMemtable(&database), store);
+  database.Flush();
+  CountOperations(ReadsOfLevel0(&database), store);
+  database.Compact();
+  CountOperations(Writes(&database), store);
 }
 
 }  // namespace

@@ -136,6 +136,29 @@ void ReadShortRanges(Database* database, uint64_t first, uint64_t count) {
   }
 }
 
+// The same in a transaction and a statement for each range.
+void ReadRangesOfStatements(Database* database, uint64_t range_rows, uint64_t first, uint64_t count) {
+  Reading reading(database);
+  const codec::DecodePlan plan = reading.table.rows().Plan(ColumnSet::All(kColumnCount));
+  for (uint64_t i = first; i < first + count; ++i) {
+    const uint64_t id = Database::Scattered(i) % (Database::kRows - range_rows);
+    reading.PrimaryKeyOf(id, &reading.lower);
+    reading.PrimaryKeyOf(id + range_rows, &reading.upper);
+    reading.scan.Open(&reading.reader, {.index = kPrimary});
+    uint64_t rows = 0;
+    Status status = reading.scan.First(reading.lower.view(), reading.upper.view(), &reading.row);
+    for (; status.ok(); status = reading.scan.Next(&reading.row), ++rows) {
+      Require(reading.table.rows().Decode(plan, reading.row.row.primary_key, reading.row.row.value,
+                                          reading.record.data()));
+    }
+    if (!status.Is(Status::Code::kNotFound)) Require(status);
+    if (rows != range_rows) std::abort();
+    reading.scan.Close();
+    database->Commit();
+    database->Begin();
+  }
+}
+
 void EstimateRanges(Database* database, uint64_t rows, uint64_t first, uint64_t count) {
   Reading reading(database);
   catalog::FileDensity density;
@@ -150,7 +173,26 @@ void EstimateRanges(Database* database, uint64_t rows, uint64_t first, uint64_t 
   }
 }
 
+std::vector<Operation> ReadsOfChanged(Database* database, const char* short_range, const char* long_range,
+                                      const char* read_range) {
+  return {
+      {short_range, "range", 500, [=](uint64_t at, uint64_t n) { EstimateRanges(database, 10, at, n); }},
+      {long_range, "range", 500, [=](uint64_t at, uint64_t n) { EstimateRanges(database, 3000, at, n); }},
+      {read_range, "range", 200, [=](uint64_t at, uint64_t n) { ReadRangesOfStatements(database, 100, at, n); }},
+  };
+}
+
 }  // namespace
+
+std::vector<Operation> ReadsOfMemtable(Database* database) {
+  return ReadsOfChanged(database, "estimate-short-range-changed", "estimate-long-range-changed",
+                        "read-range-of-100-changed");
+}
+
+std::vector<Operation> ReadsOfLevel0(Database* database) {
+  return ReadsOfChanged(database, "estimate-short-range-level0", "estimate-long-range-level0",
+                        "read-range-of-100-level0");
+}
 
 std::vector<Operation> Reads(Database* database) {
   const ColumnSet all = ColumnSet::All(kColumnCount);
@@ -166,6 +208,8 @@ std::vector<Operation> Reads(Database* database) {
       {"read-by-primary-key", "row", 1000, [=](uint64_t at, uint64_t n) { ReadByPrimaryKey(database, at, n); }},
       {"read-by-unique-key", "row", 1000, [=](uint64_t at, uint64_t n) { ReadByUniqueKey(database, at, n); }},
       {"read-range-of-10", "range", 500, [=](uint64_t at, uint64_t n) { ReadShortRanges(database, at, n); }},
+      {"read-range-of-100", "range", 200,
+       [=](uint64_t at, uint64_t n) { ReadRangesOfStatements(database, 100, at, n); }},
       {"estimate-short-range", "range", 500, [=](uint64_t at, uint64_t n) { EstimateRanges(database, 10, at, n); }},
       {"estimate-long-range", "range", 500, [=](uint64_t at, uint64_t n) { EstimateRanges(database, 3000, at, n); }},
   };

@@ -11,7 +11,7 @@
 namespace cairn::store {
 namespace {
 
-class SettledRangeTest : public ::testing::Test, public StoreFixture {
+class PositionCountTest : public ::testing::Test, public StoreFixture {
  protected:
   // Files of a few blocks, which change shape when the test says so.
   void SetUp() override {
@@ -72,18 +72,19 @@ class SettledRangeTest : public ::testing::Test, public StoreFixture {
     if (lower == upper) upper += '\0';
     SCOPED_TRACE(::testing::PrintToString(lower) + " to " + ::testing::PrintToString(upper));
     const auto rows = static_cast<uint64_t>(std::distance(now_.lower_bound(lower), now_.lower_bound(upper)));
-    SettledCount count;
-    if (!store->CountSettled(Family::kData, {lower, upper}, &count)) {
+    PositionCount count;
+    if (!store->CountByPosition(Family::kData, {lower, upper}, &count)) {
       ++unknown_;
-    } else if (count.bytes_between != 0) {
-      ++long_;
-      ASSERT_TRUE(count.has_versions || count.entries < rows);
-    } else if (count.has_versions) {
-      ++with_versions_;
-      ASSERT_GE(count.entries, rows);
-    } else {
+    } else if (count.exact) {
       ++exact_;
       ASSERT_EQ(count.entries, rows);
+      ASSERT_EQ(count.bytes_between, 0u);
+    } else if (count.looked_entries != 0) {
+      ++sampled_;
+      ASSERT_LE(count.looked_rows, rows);
+      ASSERT_LE(count.looked_rows, count.looked_entries);
+    } else {
+      ++unseen_;
     }
   }
   void Play(bool words, size_t value_bytes_max) {
@@ -99,64 +100,110 @@ class SettledRangeTest : public ::testing::Test, public StoreFixture {
       }
     }
     snapshots_.clear();
-    EXPECT_GT(exact_, 100u);
-    EXPECT_GT(unknown_, 100u);
-    EXPECT_GT(with_versions_, 100u);
+    EXPECT_GT(exact_, 1000u);
+  }
+  PositionCount Count(const KeyRange& range) {
+    PositionCount count;
+    EXPECT_TRUE(store->CountByPosition(Family::kData, range, &count));
+    return count;
+  }
+  // Of few entries, wherever they are.
+  void ExpectRows(uint64_t rows, const char* where) {
+    const PositionCount count = Count({"k100", "k200"});
+    EXPECT_TRUE(count.exact) << where;
+    EXPECT_EQ(count.entries, rows) << where;
   }
 
   std::mt19937 random_;
   std::map<std::string, std::string> now_;
   std::vector<Snapshot> snapshots_;
-  unsigned unknown_ = 0, long_ = 0, with_versions_ = 0, exact_ = 0;
+  unsigned unknown_ = 0, unseen_ = 0, sampled_ = 0, exact_ = 0;
 };
 
-TEST_F(SettledRangeTest, NumbersAreCountedAsTheModelHasThem) {
+TEST_F(PositionCountTest, NumbersAreCountedAsTheModelHasThem) {
   Play(/*words=*/false, /*value_bytes_max=*/60);
-  EXPECT_GT(long_, 100u);
+  EXPECT_GT(unseen_, 50u);
+  EXPECT_GT(sampled_, 50u);
 }
 
-TEST_F(SettledRangeTest, KeysThatBeginWithOthersToo) { Play(/*words=*/true, /*value_bytes_max=*/60); }
+TEST_F(PositionCountTest, KeysThatBeginWithOthersToo) { Play(/*words=*/true, /*value_bytes_max=*/60); }
 
-TEST_F(SettledRangeTest, BlocksOfFewLongRowsToo) {
+TEST_F(PositionCountTest, BlocksOfFewLongRowsToo) {
   Play(/*words=*/false, /*value_bytes_max=*/5000);
-  EXPECT_GT(long_, 100u);
+  EXPECT_GT(unseen_, 50u);
+  EXPECT_GT(sampled_, 50u);
 }
 
-TEST_F(SettledRangeTest, WhatIsElsewhereIsNotKnown) {
-  SettledCount count;
-  const KeyRange range = {"k100", "k200"};
-  EXPECT_TRUE(store->CountSettled(Family::kData, range, &count));
-  EXPECT_EQ(count.entries, 0u);
+TEST_F(PositionCountTest, FewRowsAreCountedWhereverTheyLie) {
+  ExpectRows(0, "nowhere");
   ASSERT_TRUE(Put("k150", "value").ok());
-  EXPECT_FALSE(store->CountSettled(Family::kData, range, &count)) << "in the memtable";
+  ExpectRows(1, "in the memtable");
   ASSERT_TRUE(store->FlushMemtables().ok());
-  EXPECT_TRUE(store->CountSettled(Family::kData, range, &count));
-  EXPECT_EQ(count.entries, 1u);
+  ExpectRows(1, "in level 0");
   ASSERT_TRUE(Put("k250", "value").ok());
-  EXPECT_TRUE(store->CountSettled(Family::kData, range, &count)) << "the memtable has something behind the range";
+  ExpectRows(1, "the memtable has something behind the range");
   ASSERT_TRUE(Put("k120", "value").ok());
+  ExpectRows(2, "in both");
   ASSERT_TRUE(store->FlushMemtables().ok());
-  EXPECT_FALSE(store->CountSettled(Family::kData, range, &count)) << "in two files of level 0";
+  ExpectRows(2, "in two files of level 0");
+  ASSERT_TRUE(Put("k120", "newer").ok());
+  ExpectRows(2, "one row in two places");
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ExpectRows(2, "one row in two files");
   ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
-  EXPECT_TRUE(store->CountSettled(Family::kData, range, &count));
-  EXPECT_EQ(count.entries, 2u);
-  EXPECT_FALSE(count.has_versions);
+  ExpectRows(2, "settled");
 }
 
-TEST_F(SettledRangeTest, DeletionsAreNotRows) {
-  SettledCount count;
-  const KeyRange range = {"k100", "k200"};
+TEST_F(PositionCountTest, DeletionsAreNotRows) {
   ASSERT_TRUE(Put("k150", "value").ok());
+  ASSERT_TRUE(Put("k160", "value").ok());
   const Snapshot snapshot = store->TakeSnapshot();
   ASSERT_TRUE(Delete("k150").ok());
+  ExpectRows(1, "all in the memtable");
   ASSERT_TRUE(store->FlushMemtables().ok());
-  EXPECT_FALSE(store->CountSettled(Family::kData, range, &count));
+  ExpectRows(1, "all in a file");
+  ASSERT_TRUE(Delete("k160").ok());
+  ExpectRows(0, "both");
+  ASSERT_TRUE(Put("k160", "again").ok());
+  ExpectRows(1, "again");
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ExpectRows(1, "settled, for a snapshot");
+}
+
+TEST_F(PositionCountTest, DeletedRangesAreNotKnown) {
+  const KeyRange range = {"k100", "k200"};
+  PositionCount count;
+  ASSERT_TRUE(Put("k150", "value").ok());
   Batch batch(*store);
   batch.DeleteRange(Family::kData, "k100", "k160");
   ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
-  EXPECT_FALSE(store->CountSettled(Family::kData, range, &count));
+  EXPECT_FALSE(store->CountByPosition(Family::kData, range, &count));
   ASSERT_TRUE(store->FlushMemtables().ok());
-  EXPECT_FALSE(store->CountSettled(Family::kData, range, &count));
+  EXPECT_FALSE(store->CountByPosition(Family::kData, range, &count));
+}
+
+// What many changes of a long range make is told by the first of them.
+TEST_F(PositionCountTest, ManyChangesAreSampled) {
+  const auto put_all = [this](int step, int offset) {
+    Batch batch(*store);
+    for (int i = offset; i < 20'000; i += step) batch.Put(Family::kData, "k" + std::to_string(100'000 + i), std::string(100, 'v'));
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  };
+  const KeyRange range = {"k100000", "k110000"};
+  put_all(2, 0);
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  EXPECT_EQ(Count(range).looked_entries, 0u) << "settled";
+  put_all(200, 0);
+  EXPECT_EQ(Count(range).looked_entries, 0u) << "few changes";
+  put_all(2, 0);
+  PositionCount count = Count(range);
+  EXPECT_GE(count.looked_entries, 32u) << "each row anew";
+  EXPECT_NEAR(static_cast<double>(count.looked_rows) / static_cast<double>(count.looked_entries), 0.5, 0.1);
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  put_all(2, 1);
+  count = Count(range);
+  EXPECT_GE(count.looked_entries, 32u) << "as many new rows";
+  EXPECT_EQ(count.looked_rows, count.looked_entries);
 }
 
 }  // namespace
