@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Counts by position against a model, through random histories.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "store/store_testing.h"
@@ -180,6 +182,46 @@ TEST_F(PositionCountTest, DeletedRangesAreNotKnown) {
   EXPECT_FALSE(store->CountByPosition(Family::kData, range, &count));
   ASSERT_TRUE(store->FlushMemtables().ok());
   EXPECT_FALSE(store->CountByPosition(Family::kData, range, &count));
+}
+
+// Rows are rewritten, flushed and compacted by another thread, so how many there are never changes.
+TEST_F(PositionCountTest, OthersWriteMeanwhile) {
+  constexpr int kRows = 2000, kCounted = 20;
+  const auto key_of = [](int i) { return "k" + std::to_string(10'000 + i); };
+  Batch all(*store);
+  for (int i = 0; i < kRows; ++i) all.Put(Family::kData, key_of(i), std::string(100, 'a'));
+  ASSERT_TRUE(store->Write(all, Durability::kOs).ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  std::atomic<bool> ended = false;
+  std::thread writer([&] {
+    std::mt19937 random;
+    for (int round = 0; round < 400; ++round) {
+      Batch batch(*store);
+      for (int i = 0; i < 50; ++i) batch.Put(Family::kData, key_of(static_cast<int>(random() % kRows)), std::string(100, 'b'));
+      EXPECT_TRUE(store->Write(batch, Durability::kOs).ok());
+      if (round % 40 == 19) {
+        EXPECT_TRUE(store->FlushMemtables().ok());
+      }
+      if (round % 80 == 79) {
+        EXPECT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+      }
+    }
+    ended = true;
+  });
+  uint64_t exact = 0, others = 0;
+  do {
+    const int begin = static_cast<int>(Below(kRows - kCounted));
+    const std::string lower = key_of(begin), upper = key_of(begin + kCounted);
+    PositionCount count;
+    if (!store->CountByPosition(Family::kData, {lower, upper}, &count) || !count.exact) {
+      ++others;
+      continue;
+    }
+    ++exact;
+    EXPECT_EQ(count.entries, static_cast<uint64_t>(kCounted));
+  } while (!ended);
+  writer.join();
+  EXPECT_GT(exact, others);
 }
 
 // What many changes of a long range make is told by the first of them.
