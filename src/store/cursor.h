@@ -2,6 +2,7 @@
 // A position in one family that moves in key order, in both directions.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,6 +31,10 @@ struct CursorOptions {
   uint64_t readahead_bytes = 0;
   // False keeps a big scan from pushing everything else out of the block cache.
   bool fill_cache = true;
+  // Once another thread has set it, a move that steps over many entries that are not to be seen ends with kInterrupted; the
+  // cursor must then be opened again. Asked every kHiddenPerPoll of them. Must outlive the cursor's being open.
+  const std::atomic<bool>* interrupted = nullptr;
+  static constexpr uint64_t kHiddenPerPoll = 1024;
 };
 
 // A position between two bounds.

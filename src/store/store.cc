@@ -70,7 +70,7 @@ Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cu
   const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
   if (family == Family::kData) {
     if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>(&impl_->walked);
-    cursor->visible_->Open(static_cast<rocks::DBImpl*>(impl_->root), Handle(family), read);
+    cursor->visible_->Open(static_cast<rocks::DBImpl*>(impl_->root), Handle(family), read, options.interrupted);
   } else {
     if (cursor->visible_ != nullptr) cursor->visible_->Close();
     cursor->iterator_.reset(impl_->root->NewIterator(read, Handle(family)));

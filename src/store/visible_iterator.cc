@@ -9,6 +9,7 @@
 #include "db/memtable.h"
 #include "db/version_set.h"
 
+#include "store/cursor.h"
 #include "store/memtable_access.h"
 #include "store/prefix_stream.h"
 #include "store/rocks_status.h"
@@ -35,7 +36,9 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 // Whether another opening would see the same entries with nothing but other bounds. RocksDB's
 // iterators look at the bounds anew with each seek.
 bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) {
-  if (stream_ == nullptr || is_prefix_stream_ || !holds_all_ || !refusal_.empty() || !stream_->status().ok()) return false;
+  if (stream_ == nullptr || is_prefix_stream_ || !holds_all_ || was_interrupted_ || !refusal_.empty() || !stream_->status().ok()) {
+    return false;
+  }
   const uint64_t wanted = read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
@@ -55,7 +58,8 @@ bool VisibleIterator::IsActiveMemtableEmpty(ByteView lower, ByteView upper) {
   return store::IsActiveMemtableEmpty(*version_, Target(lower, rocks::kMaxSequenceNumber, kFirstType), upper);
 }
 
-void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read) {
+void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read,
+                           const std::atomic<bool>* interrupted) {
   const bool serves = Serves(db, read);
   if (!serves) {
     Close();
@@ -64,6 +68,7 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   }
   lower_ = Bound(read.iterate_lower_bound);
   upper_ = Bound(read.iterate_upper_bound);
+  interrupted_ = interrupted;
   valid_ = false;
   if (serves) return;
   read_ = read;
@@ -169,7 +174,7 @@ void VisibleIterator::Close() {
   }
   stream_ = nullptr;
   arena_.reset();
-  valid_ = false;
+  valid_ = was_interrupted_ = false;
   refusal_.clear();
   skipped_.ShrinkAbove(4096);
   newest_value_.ShrinkAbove(64 << 10);
@@ -177,6 +182,7 @@ void VisibleIterator::Close() {
 
 Status VisibleIterator::status() const {
   if (!refusal_.empty()) return Status::Corruption(refusal_);
+  if (was_interrupted_) return Status::Of(Status::Code::kInterrupted);
   return stream_ == nullptr ? Status::Ok() : FromRocks(stream_->status());
 }
 
@@ -211,6 +217,13 @@ void VisibleIterator::Refuse(const Version& version) {
 void VisibleIterator::RefuseShort(const rocks::Slice& key) {
   refusal_ = "an entry's key has " + std::to_string(key.size()) + " bytes, which are no key: " + key.ToString(/*hex=*/true);
   valid_ = false;
+}
+
+bool VisibleIterator::IsInterruptedAtHidden() {
+  if (++hidden_count_ % CursorOptions::kHiddenPerPoll != 0 || interrupted_ == nullptr) return false;
+  was_interrupted_ = interrupted_->load(std::memory_order_relaxed);
+  if (was_interrupted_) valid_ = false;
+  return was_interrupted_;
 }
 
 void VisibleIterator::Seek(ByteView key) {
@@ -268,6 +281,7 @@ void VisibleIterator::FindForward(bool hides_skipped) {
       hides_skipped = true;
       hidden = 0;
     }
+    if (IsInterruptedAtHidden()) break;
     SkipHiddenForward(version, is_skipped, &hidden);
   }
   valid_ = false;
@@ -361,6 +375,7 @@ void VisibleIterator::FindBackward() {
       valid_ = true;
       return;
     }
+    if (IsInterruptedAtHidden()) return;
   }
 }
 

@@ -2,6 +2,7 @@
 // Walks the newest visible version of each key of a family, straight over RocksDB's merged stream.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,8 +49,9 @@ class VisibleIterator final {
   // Of `read` the snapshot (null: what is committed now), the bounds, and what concerns the block cache
   // and reading ahead count. The slices of the bounds must outlive this. Opened again while open,
   // with the same family and slices, it keeps what it has if that serves, so that a statement's many
-  // short ranges cost a seek each.
-  void Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read);
+  // short ranges cost a seek each. `interrupted`: CursorOptions.
+  void Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read,
+            const std::atomic<bool>* interrupted = nullptr);
   void Close();
   bool is_open() const { return stream_ != nullptr; }
 
@@ -65,6 +67,9 @@ class VisibleIterator final {
   ByteView key() const { return key_; }
   ByteView value() const { return value_; }
   Status status() const;  // why it is not valid: ok at the end
+
+  // Counts an entry that is not to be seen, and asks now and then whether to go on. If not, the walk has ended with kInterrupted.
+  bool IsInterruptedAtHidden();
 
  private:
   static constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key
@@ -172,6 +177,9 @@ class VisibleIterator final {
   ByteBuffer target_;
   rocks::Slice target_slice_;
   std::string refusal_;          // an entry of a kind this does not know
+  const std::atomic<bool>* interrupted_ = nullptr;
+  bool was_interrupted_ = false;
+  uint64_t hidden_count_ = 0;
 };
 
 }  // namespace cairn::store

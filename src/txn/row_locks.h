@@ -91,6 +91,8 @@ class LockOwner {
   void Interrupt();
   void ClearInterrupt() { interrupted_.store(false); }
   bool is_interrupted() const { return interrupted_.load(); }
+  // Own thread: for who does long work and asks now and then.
+  const std::atomic<bool>& interrupt_flag() const { return interrupted_; }
 
  protected:
   // Any thread. While it is pinned the object stays; whoever pins knows by other means that it is there. Its user data may

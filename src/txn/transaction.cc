@@ -279,6 +279,7 @@ Status Transaction::GetNewlyLocked(store::PointReader* points, store::EmptyRange
 Status Transaction::OpenCursor(const store::CursorOptions& options, View view, store::Cursor* cursor) {
   store::CursorOptions viewed = options;
   viewed.snapshot = SnapshotOf(view);
+  viewed.interrupted = &interrupt_flag();
   if (writes_open_ && HasWritten(IndexOf(options.lower_bound))) {
     OrderWrites();
     return writes_->OpenCursor(viewed, cursor);

@@ -26,8 +26,9 @@ bool Transaction::AreEmpty(std::span<const IndexId> indexes, Status* status) con
       return false;
     }
     const IndexBounds bounds(index);
-    *status = manager_.store_.OpenCursor(store::Family::kData, {.lower_bound = bounds.lower(), .upper_bound = bounds.upper()},
-                                         &cursor);
+    const store::CursorOptions options{
+        .lower_bound = bounds.lower(), .upper_bound = bounds.upper(), .interrupted = &interrupt_flag()};
+    *status = manager_.store_.OpenCursor(store::Family::kData, options, &cursor);
     if (!status->ok()) return false;
     cursor.SeekToFirst();
     *status = cursor.status();
