@@ -89,6 +89,7 @@ Status TableLoad::SwitchToFiles() {
 // Writes the rows anew, with the late ones where they belong.
 Status TableLoad::MergeLate() {
   if (late_ == nullptr) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(load_->Finish());
   auto merged = std::make_unique<SortedLoad>(store_, Family::kData, /*few_files=*/options_.by_files);
   LoadReader early(*load_);
   CAIRN_RETURN_IF_ERROR(early.SeekToFirst());
@@ -156,10 +157,13 @@ Status TableLoad::FinishFiles() {
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     CAIRN_RETURN_IF_ERROR(SortIndex(
         index, [this](ByteView key, ByteView value) { return load_->Add(key, value); },
-        [&rows](ByteView key, std::string* value) { return rows.Get(key, value); }));
+        [&](ByteView key, std::string* value) {
+          CAIRN_RETURN_IF_ERROR(load_->Finish());
+          return rows.Get(key, value);
+        }));
     CAIRN_RETURN_IF_ERROR(load_->CutFile());
   }
-  return Status::Ok();
+  return load_->Finish();
 }
 
 Status TableLoad::Finish(const LoadTarget& target) {

@@ -139,7 +139,7 @@ bool PendingLoad::HasPlaces() const {
 Status PendingLoad::Make(Store& store, SortedLoad* load, std::span<const IndexId> indexes,
                          std::unique_ptr<PendingLoad>* made) {
   made->reset();
-  CAIRN_RETURN_IF_ERROR(load->CutFile());
+  CAIRN_RETURN_IF_ERROR(load->Finish());
   if (store.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store.WriteGateStatus());
   LoadRecord record;
   {

@@ -3,6 +3,7 @@
 #include "store/sorted_load.h"
 
 #include <algorithm>
+#include <thread>
 
 #include <rocksdb/env.h>
 #include <rocksdb/sst_file_reader.h>
@@ -34,8 +35,25 @@ class SortedLoad::Writer {
     return options;
   }
 
+  ~Writer() {
+    if (end_.joinable()) end_.join();
+  }
+
+  void BeginEnd() {
+    end_ = std::thread([this] { end_status_ = file.Finish(&ended); });
+  }
+  rocks::Status WaitForEnd() {
+    end_.join();
+    return end_status_;
+  }
+
   rocks::Options options;
   rocks::SstFileWriter file;
+  rocks::ExternalSstFileInfo ended;  // after WaitForEnd()
+
+ private:
+  std::thread end_;
+  rocks::Status end_status_;
 };
 
 SortedLoad::SortedLoad(Store& store, Family family, bool few_files)
@@ -43,6 +61,7 @@ SortedLoad::SortedLoad(Store& store, Family family, bool few_files)
 
 SortedLoad::~SortedLoad() {
   writer_.reset();
+  ending_.reset();
   rocks::Env* env = store_.impl_->root->GetEnv();
   for (const std::string& path : paths_) env->DeleteFile(path).PermitUncheckedError();
 }
@@ -56,13 +75,26 @@ Status SortedLoad::OpenFile() {
   return FromRocks(writer_->file.Open(paths_.back()));
 }
 
+// One at a time, so that the memory for filters does not grow with the number of files.
 Status SortedLoad::CutFile() {
   if (writer_ == nullptr) return Status::Ok();
-  rocks::ExternalSstFileInfo file;
-  const rocks::Status status = writer_->file.Finish(&file);
-  writer_.reset();
-  ends_.emplace_back(file.smallest_key, file.largest_key);
-  return FromRocks(status);
+  CAIRN_RETURN_IF_ERROR(WaitForEnd());
+  ending_ = std::move(writer_);
+  ending_->BeginEnd();
+  return Status::Ok();
+}
+
+Status SortedLoad::WaitForEnd() {
+  if (ending_ == nullptr) return Status::Ok();
+  const std::unique_ptr<Writer> ending = std::move(ending_);
+  CAIRN_RETURN_IF_ERROR(FromRocks(ending->WaitForEnd()));
+  ends_.emplace_back(ending->ended.smallest_key, ending->ended.largest_key);
+  return Status::Ok();
+}
+
+Status SortedLoad::Finish() {
+  CAIRN_RETURN_IF_ERROR(CutFile());
+  return WaitForEnd();
 }
 
 Status SortedLoad::Add(ByteView key, ByteView value) {
@@ -72,7 +104,7 @@ Status SortedLoad::Add(ByteView key, ByteView value) {
 }
 
 Status SortedLoad::Ingest() {
-  CAIRN_RETURN_IF_ERROR(CutFile());
+  CAIRN_RETURN_IF_ERROR(Finish());
   if (paths_.empty()) return Status::Ok();
   if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
   rocks::IngestExternalFileOptions options;

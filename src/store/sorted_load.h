@@ -38,8 +38,12 @@ class SortedLoad {
   // Each key must be greater than the one before.
   Status Add(ByteView key, ByteView value);
 
-  // Ends the file that is being written: what comes next is in another one.
+  // Ends the file that is being written: what comes next is in another one. Its last blocks, its filter and its sync are left to another
+  // thread, whose error comes from a later call.
   Status CutFile();
+
+  // Ends the file that is being written, and waits until all files are whole and synced.
+  Status Finish();
 
   // Makes all entries part of the store, durably and atomically. Afterwards it is empty.
   Status Ingest();
@@ -51,14 +55,16 @@ class SortedLoad {
   friend class PendingLoad;
   class Writer;
   Status OpenFile();
+  Status WaitForEnd();
 
   Store& store_;
   const Family family_;
   const bool few_files_;
   uint64_t file_bytes_max_ = 0;
   std::unique_ptr<Writer> writer_;  // of the newest of paths_; null between files
+  std::unique_ptr<Writer> ending_;  // of the one before, while its file is being ended
   std::vector<std::string> paths_;
-  std::vector<std::pair<std::string, std::string>> ends_;  // the first and last key of each, once it is cut
+  std::vector<std::pair<std::string, std::string>> ends_;  // the first and last key of each, once it is whole
 };
 
 // Reads what a load has written but not handed over, in order.
@@ -73,7 +79,7 @@ class LoadReader {
   LoadReader& operator=(const LoadReader&) = delete;
   ~LoadReader();
 
-  // Precondition: the load's newest file is cut.
+  // Precondition: Finish() was the last call of the load, as for Get().
   Status SeekToFirst();
   bool Valid() const;
   // Views die at the next move.
