@@ -3,6 +3,7 @@
 #include "store/sorted_load.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 #include <rocksdb/env.h>
@@ -39,11 +40,17 @@ class SortedLoad::Writer {
     if (end_.joinable()) end_.join();
   }
 
+  // By a thread of its own, or, if the system has none left, at once.
   void BeginEnd() {
-    end_ = std::thread([this] { end_status_ = file.Finish(&ended); });
+    const auto end = [this] { end_status_ = file.Finish(&ended); };
+    try {
+      end_ = std::thread(end);
+    } catch (const std::system_error&) {
+      end();
+    }
   }
   rocks::Status WaitForEnd() {
-    end_.join();
+    if (end_.joinable()) end_.join();
     return end_status_;
   }
 
