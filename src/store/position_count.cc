@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <typeinfo>
 
@@ -122,7 +123,9 @@ class RangeSources {
   }
   bool AddFile(int level, const rocks::FdWithKeyRange& file) {
     if (file_count_ == kFilesMax) return false;
-    auto added = std::make_unique<File>(read_);
+    std::unique_ptr<File> further;
+    if (file_count_ != 0) further = std::make_unique<File>(read_);
+    File* const added = further != nullptr ? further.get() : &first_file_.emplace(read_);
     if (!added->table.Find(version_.family(), *version_, read_, level, *file.file_metadata).ok()) return false;
     const rocks::TableReader& reader = added->table.reader();
     if (typeid(reader) != typeid(rocks::BlockBasedTable)) return false;
@@ -130,7 +133,8 @@ class RangeSources {
     const RangePosition::Found before = found_;
     if (!position.Add(static_cast<const rocks::BlockBasedTable&>(reader), range_.begin, range_.end, &found_)) return false;
     if (!Differ(found_, before)) return true;
-    files_[file_count_++] = std::move(added);
+    files_[file_count_] = added;
+    further_files_[file_count_++] = std::move(further);
     // One number for all: there is no second version of a key.
     has_versions_ |= file.fd.smallest_seqno != file.fd.largest_seqno;
     has_deletions_ |= position.has_deletions();
@@ -172,8 +176,10 @@ class RangeSources {
   ByteBuffer begin_key_, end_key_;
   std::array<Memtable, kMemtablesMax> memtables_;  // from the newest to the oldest
   size_t memtable_count_ = 0;
-  std::array<std::unique_ptr<File>, kFilesMax> files_;  // that have something, in the same order
+  std::array<File*, kFilesMax> files_;  // that have something, in the same order
   size_t file_count_ = 0;
+  std::optional<File> first_file_;  // of files_, not on the heap, as most ranges lie in one
+  std::array<std::unique_ptr<File>, kFilesMax> further_files_;
   RangePosition::Found found_;  // in files
   size_t runs_found_ = 0;       // that have something
   uint64_t largest_run_ = 0;    // its entries, roughly
