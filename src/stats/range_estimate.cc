@@ -96,7 +96,7 @@ Status CountRange(const store::Store& store, IndexId index, ByteView lower, Byte
   store::PositionCount found;
   const store::KeyRange range{lower, upper};
   if (store.CountByPosition(store::Family::kData, range, &found) &&
-      found.looked_rows >= found.looked_entries / kRowsPartMin) {
+      found.looked_rows * kRowsPartMin >= found.looked_entries) {
     return CountByPosition(store, index, range, found, size, count);
   }
   const bool open_above = upper == IndexBounds(index).upper();

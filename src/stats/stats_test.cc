@@ -273,6 +273,26 @@ TEST_F(StatsTest, DeletedRowsDoNotCountForLong) {
   ExpectAbout(kRows / 4, static_cast<double>(Count(kRows / 2, kRows * 3 / 4, kRows / 2).rows), 3, "compacted");
 }
 
+// More versions of one row than an estimate lists.
+TEST_F(StatsTest, ARowThatIsChangedOftenIsOneRow) {
+  Fill(1000, [](int) { return 0; }, [](int) { return 0; });
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  for (int change = 0; change < 200; ++change) ASSERT_TRUE(Put(KeyOf(10), "v").ok());
+  ExpectExact(5, Count(10, 15, 100'000));
+  ExpectExact(1, Count(10, 11, 100'000));
+  ExpectExact(5, Count(8, 13, 100'000));
+}
+
+// A sample of a deletion and what it deletes, as the next row has more versions than are listed.
+TEST_F(StatsTest, ASampleWithoutRowsDoesNotSpeakForTheRest) {
+  Fill(2000, [](int) { return 0; }, [](int) { return 0; });
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  DeleteIds(0, 1);
+  for (int change = 0; change < 40; ++change) ASSERT_TRUE(Put(KeyOf(1), "v").ok());
+  for (int id = 500; id < 1000; ++id) ASSERT_TRUE(Put(KeyOf(id), "v").ok());
+  ExpectAbout(1999, static_cast<double>(Count(0, 2000, 2000).rows), 3, "rows");
+}
+
 TEST_F(StatsTest, SmallIndexesAreReadWhole) {
   EXPECT_EQ(Sample(kPair, 0), (std::vector<double>{1, 1}));
   Fill(1200, [](int id) { return id % 3; }, [](int id) { return id % 12; });

@@ -5,6 +5,14 @@
 #include <algorithm>
 
 namespace cairn::store {
+namespace {
+
+// Is such a part of a list that was cut, and no fewer keys, versions of its last one, then what lies before that does not
+// speak for it.
+constexpr size_t kCrowdPart = 4;
+constexpr size_t kCrowdMin = 4;
+
+}  // namespace
 
 KeyLists::Rows KeyLists::Count() const {
   Rows found{.all = true};
@@ -13,8 +21,11 @@ KeyLists::Rows KeyLists::Count() const {
   for (size_t i = 0; i < list_count_; ++i) {
     at[i] = begins_[i];
     if (!cut_[i]) continue;
-    if (begins_[i] == begins_[i + 1]) return {};
+    const size_t count = begins_[i + 1] - begins_[i];
+    if (count == 0) return {};
     const ByteView last = keys_[begins_[i + 1] - 1].view();
+    const size_t crowd = std::max(kCrowdMin, count / kCrowdPart);
+    if (count >= crowd && last == keys_[begins_[i + 1] - crowd].view()) return {};
     bound = found.all ? last : std::min(bound, last);
     found.all = false;
   }

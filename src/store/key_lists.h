@@ -61,7 +61,8 @@ class KeyLists final {
     return false;
   }
 
-  // Up to the first key behind which a list may lack something.
+  // Up to the first key behind which a list may lack something. No entries at all where that would not speak for the others:
+  // a list was cut before its first key, or at one that has many versions.
   Rows Count() const;
 
  private:

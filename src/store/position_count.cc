@@ -50,7 +50,9 @@ class RangeSources {
     // Versions of settled rows are few.
     const uint64_t beside_largest = count->entries + found_.roughly_between - largest_run_;
     if (is_settled || (beside_largest <= largest_run_ / kUnseenPart && !has_many_deletions_)) return true;
-    return List(std::min(kSampledKeys, KeyLists::kKeysMax / (memtable_count_ + file_count_)), count);
+    const size_t source_count = memtable_count_ + file_count_;
+    if (source_count == 0) return false;  // blocks between ends that have nothing: damage
+    return List(std::min(kSampledKeys, KeyLists::kKeysMax / source_count), count);
   }
 
  private:
@@ -110,8 +112,9 @@ class RangeSources {
       const RangePosition::Found before = found_;
       for (size_t i = 0; i < run.count; ++i) {
         if (i != 0 && i + 1 != run.count) {
-          found_.bytes_between += run.files[i].fd.GetFileSize();
-          found_.roughly_between += run.files[i].file_metadata->num_entries;
+          const uint64_t bytes = run.files[i].fd.GetFileSize();
+          found_.bytes_between += bytes;
+          found_.roughly_between += static_cast<uint64_t>(static_cast<double>(bytes) * entries_per_byte_);
         } else if (!AddFile(run.level, run.files[i])) {
           return false;
         }
@@ -132,6 +135,7 @@ class RangeSources {
     RangePosition& position = added->position;
     const RangePosition::Found before = found_;
     if (!position.Add(static_cast<const rocks::BlockBasedTable&>(reader), range_.begin, range_.end, &found_)) return false;
+    entries_per_byte_ = static_cast<double>(position.file_entries()) / static_cast<double>(file.fd.GetFileSize());
     if (!Differ(found_, before)) return true;
     files_[file_count_] = added;
     further_files_[file_count_++] = std::move(further);
@@ -157,6 +161,7 @@ class RangeSources {
       count->entries = rows.rows;
       return true;
     }
+    if (rows.entries == 0) return false;
     count->looked_entries = rows.entries;
     count->looked_rows = rows.rows;
     return true;
@@ -183,6 +188,7 @@ class RangeSources {
   RangePosition::Found found_;  // in files
   size_t runs_found_ = 0;       // that have something
   uint64_t largest_run_ = 0;    // its entries, roughly
+  double entries_per_byte_ = 0;  // of the last file that was opened; the version knows it of some files only
   bool has_versions_ = false;
   bool has_deletions_ = false;
   bool has_many_deletions_ = false;

@@ -38,7 +38,8 @@ class RangePosition final {
   // Adds what the file has of lower <= key < upper. False: it is not known, and nothing is added. To be called once.
   [[nodiscard]] bool Add(const rocks::BlockBasedTable& table, ByteView lower, ByteView upper, Found* found);
 
-  // After Add(): what of the file's entries are deletions.
+  // After Add(): how many entries the file has, and what of them are deletions.
+  uint64_t file_entries() const { return properties().num_entries; }
   bool has_deletions() const { return properties().num_deletions != 0; }
   bool has_many_deletions() const { return properties().num_deletions > properties().num_entries / 8; }
   // After Add() of the same bounds, which found something: lists the keys of the range, or the first ones. False: they are not

@@ -39,7 +39,7 @@ class SortedLoad {
   Status Add(ByteView key, ByteView value);
 
   // Ends the file that is being written: what comes next is in another one. Its last blocks, its filter and its sync are left to another
-  // thread, whose error comes from a later call.
+  // thread, whose error comes from a later call, once: after an error only destruction may follow.
   Status CutFile();
 
   // Ends the file that is being written, and waits until all files are whole and synced.
