@@ -285,12 +285,12 @@ TEST_F(StatsTest, ARowThatIsChangedOftenIsOneRow) {
 
 // A sample of a deletion and what it deletes, as the next row has more versions than are listed.
 TEST_F(StatsTest, ASampleWithoutRowsDoesNotSpeakForTheRest) {
-  Fill(2000, [](int) { return 0; }, [](int) { return 0; });
+  Fill(300, [](int) { return 0; }, [](int) { return 0; });
   ASSERT_TRUE(store->FlushMemtables().ok());
   DeleteIds(0, 1);
   for (int change = 0; change < 40; ++change) ASSERT_TRUE(Put(KeyOf(1), "v").ok());
-  for (int id = 500; id < 1000; ++id) ASSERT_TRUE(Put(KeyOf(id), "v").ok());
-  ExpectAbout(1999, static_cast<double>(Count(0, 2000, 2000).rows), 3, "rows");
+  for (int id = 100; id < 200; ++id) ASSERT_TRUE(Put(KeyOf(id), "v").ok());
+  ExpectAbout(299, static_cast<double>(Count(0, 300, 300).rows), 3, "rows");
 }
 
 TEST_F(StatsTest, SmallIndexesAreReadWhole) {
