@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from cairn_cli.bench import command, conditions, engines, linkbench, metrics, registry, results, runner, table
+from cairn_cli.bench import command, conditions, engines, linkbench, metrics, registry, results, runner, table, take
 from cairn_cli.bench.workload import Column, Conditions, Outcome, Step
 from cairn_cli.errors import CairnError
 
@@ -22,10 +22,21 @@ class PlanTest(unittest.TestCase):
 
     def test_interleaves(self) -> None:
         steps = [Step("load", False), Step("q1", True), Step("q2", True), Step("end", False)]
-        order = [f"{engine.name[0]}:{step.name}:{repeat}"
-                 for engine, step, repeat in runner.plan(steps, (_CAIRN, _INNODB), 2)]
-        self.assertEqual(order, ["c:load:0", "i:load:0", "c:q1:0", "c:q2:0", "i:q1:0", "i:q2:0",
-                                 "c:q1:1", "c:q2:1", "i:q1:1", "i:q2:1", "c:end:0", "i:end:0"])
+        self.assertEqual(self._order(steps), ["c:load:0", "i:load:0", "c:q1:0", "c:q2:0", "i:q1:0", "i:q2:0",
+                                              "c:q1:1", "c:q2:1", "i:q1:1", "i:q2:1", "c:end:0", "i:end:0"])
+        self.assertEqual(self._order(steps, by_parts=True), [
+            "c:load:0", "i:load:0", "ci:q1:0", "ci:q2:0", "ci:q1:1", "ci:q2:1", "c:end:0", "i:end:0"])
+
+    def _order(self, steps: list[Step], *, by_parts: bool = False) -> list[str]:
+        return [f"{''.join(engine.name[0] for engine in group)}:{step.name}:{repeat}"
+                for group, step, repeat in runner.plan(steps, (_CAIRN, _INNODB), 2, by_parts=by_parts)]
+
+    def test_memory_for_all(self) -> None:
+        whole_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        both = (_CAIRN, _INNODB)
+        self.assertTrue(runner.fit_side_by_side(both, whole_bytes // 3))
+        self.assertFalse(runner.fit_side_by_side(both, whole_bytes // 2))
+        self.assertFalse(runner.fit_side_by_side(both, None))
 
 
 class EnginesTest(unittest.TestCase):
@@ -319,7 +330,7 @@ class RunnerTest(unittest.TestCase):
             return outcome
 
     def _run(self, *outcomes: Outcome | BaseException, repeats: int = 1) -> results.Results:
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(runner.paths, "VAR", Path(folder)), \
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(take.paths, "VAR", Path(folder)), \
                 mock.patch.object(runner.console, "say"):
             found = _results(Path(folder) / "results.json")
             found.head["machine"] = {"cpus": 2}

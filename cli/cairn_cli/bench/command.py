@@ -97,7 +97,7 @@ def execute(workload: Workload, options: argparse.Namespace, *, keep: str | None
             if workload.NEEDS_SERVER:
                 frozen_plugins(plugins, build_type)
             runner.Runner(workload, options, found, make_instance, found.head["machine"]["disk"],
-                          block_trace=options.block_trace).run(found.steps, options.engines, keep)
+                          block_trace=options.block_trace, side_by_side=options.side_by_side).run(found.steps, options.engines, keep)
     except KeyboardInterrupt:
         _show(workload, found, options)
         console.warn("interrupted: the results above are partial")
@@ -130,6 +130,8 @@ def prepare(workload: Workload, options: argparse.Namespace,
         engines.check_installed(options.engines, tree.plugin_directory(tree.prepare(build_type)))
     runner.check_disk(sum(workload.disk_bytes_needed(options, engine) for engine in options.engines), folder)
     path = options.json or folder / f"{workload.NAME}-{datetime.datetime.now():%Y%m%d-%H%M%S}.json"
+    options.side_by_side = len(options.engines) > 1 and not options.cold and runner.fit_side_by_side(
+        options.engines, options.memory)
     head = _head(workload, options, hierarchy, folder)
     columns = list(workload.columns(options))
     if options.block_trace:
@@ -189,7 +191,7 @@ def _head(workload: Workload, options: argparse.Namespace, hierarchy: conditions
     stated = asdict(options.conditions) | {
         "memory_limit": f"cgroup v{hierarchy.version}" if hierarchy and options.conditions.memory_bytes else "none",
         "cache_bytes": engines.cache_bytes(options.cache_memory_bytes) if workload.NEEDS_SERVER else None,
-        "device_limits": asdict(device) if device.limited else None}
+        "device_limits": asdict(device) if device.limited else None, "side_by_side": options.side_by_side}
     common = ("engines", "conditions", "json", "command", "workload")
     own = {name: value for name, value in vars(options).items() if name not in common}
     return {"workload": workload.NAME, "unit": workload.UNIT,

@@ -6,7 +6,7 @@ that each repeat finds the same table.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from cairn_cli.bench import sysbench
@@ -69,7 +69,7 @@ class DdlWorkload(SettledTables):
                             metavar="LIST", help="statements (default: all of %(default)s)")
 
     def steps(self, options: argparse.Namespace) -> list[Step]:
-        """The statements are repeated and interleaved over the engines; the load is not."""
+        """The statements are repeated, by turns; the load is not."""
         chosen(options.statements)
         return [Step("load", repeatable=False), Step("statements", repeatable=True),
                 Step("check", repeatable=False)]
@@ -80,17 +80,22 @@ class DdlWorkload(SettledTables):
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
-        """Runs one step. That all rows are there after it all is a step of its own."""
+        """Runs the load, or looks whether all rows are there after it all."""
         table = tables_of(options)
         if step.name == "load":
             return load(target, table, progress)
-        if step.name == "check":
-            return self._same.check(target, table, step.name)
+        return self._same.check(target, table, step.name)
+
+    def parts(self, step: Step, target: Target, options: argparse.Namespace,
+              progress: Callable[[str], None]) -> Generator[None, None, Outcome]:
+        """Each statement is a part."""
+        table = tables_of(options)
         outcome = Outcome(operations=0, unit="row", seconds=0.0)
         for statement in chosen(options.statements):
             progress(statement.name)
             _run(statement, target, table, outcome)
             wait_until_idle(target, table, progress)
+            yield
         return outcome
 
     def columns(self, options: argparse.Namespace) -> list[Column]:

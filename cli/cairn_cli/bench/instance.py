@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One engine's private server under the conditions of an invocation."""
 
+import contextlib
 import os
 import shutil
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +44,7 @@ class Instance:
     build_type: str = "release"
     group: conditions.Group | None = None
     pid: int = 0
+    paused: bool = False
 
     @property
     def options(self) -> list[str]:
@@ -60,7 +63,8 @@ class Instance:
         self.group = self._make_group()
 
     def start(self) -> Target:
-        """Starts the server unless it runs."""
+        """Starts the server, or lets it go on; nothing when it runs."""
+        self._resume()
         if not self.pid:
             wrapper = self.group.wrapper() if self.group else []
             try:
@@ -73,9 +77,16 @@ class Instance:
 
     def stop(self) -> None:
         """Ends the server in good order, so that the next start needs no recovery."""
+        self._resume()
         if self.pid:
             self.pid = 0
             self.server.stop()
+
+    def pause(self) -> None:
+        """Stops all of the server's threads where they are, until `start` or `stop`; nothing when it does not run."""
+        if self.pid and not self.paused:
+            os.kill(self.pid, signal.SIGSTOP)
+            self.paused = True
 
     def alive(self) -> bool:
         """Whether the server still runs."""
@@ -96,7 +107,7 @@ class Instance:
 
     def give_up(self) -> None:
         """After the server died: nothing is running any more."""
-        self.pid = 0
+        self.pid, self.paused = 0, False
 
     def keep(self) -> None:
         """Lets the server go on without limits, for the user to look into."""
@@ -106,13 +117,19 @@ class Instance:
 
     def remove(self) -> None:
         """Kills the server and deletes its data and its cgroup."""
-        self.pid = 0
+        self.pid, self.paused = 0, False
         self.server.remove()
         self._remove_group()
 
     def cgroup_peak_bytes(self) -> int | None:
         """The most memory charged so far, page cache included."""
         return self.group.peak_bytes() if self.group else None
+
+    def _resume(self) -> None:
+        if self.paused:
+            self.paused = False
+            with contextlib.suppress(ProcessLookupError):  # the kernel may have killed it meanwhile
+                os.kill(self.pid, signal.SIGCONT)
 
     def _make_group(self) -> conditions.Group | None:
         device = conditions.DEVICES[self.conditions.device]

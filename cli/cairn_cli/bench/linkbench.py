@@ -61,6 +61,9 @@ class LinkBench:
     DEFAULTS = Conditions(memory_bytes=512 << 20, flush_setting=2, clients=(2,), repeats=3, seconds=60,
                           scale=2_000_000)
 
+    def __init__(self) -> None:
+        self._warm: dict[str, int] = {}  # engine -> the server that was warmed up
+
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """The workload's own options; --scale is the number of nodes."""
         group = parser.add_argument_group("linkbench (--scale: nodes of the graph)")
@@ -69,7 +72,7 @@ class LinkBench:
         group.add_argument("--loaders", type=int, default=2, metavar="N",
                            help="threads that load links, beside the one for nodes (default: %(default)s)")
         group.add_argument("--warmup", type=int, default=20, metavar="SECONDS",
-                           help="of requests before each query step (default: %(default)s)")
+                           help="of requests after each start of a server (default: %(default)s)")
         group.add_argument("--partitions", type=int, default=0, metavar="N", help="PARTITION BY KEY, all three tables")
         group.add_argument("--prepared", action="store_true", help="prepared statements in place of SQL text")
         group.add_argument("--max-degree", default="auto", metavar="N", help="the most links of an id: auto, none or N")
@@ -90,10 +93,11 @@ class LinkBench:
 
     def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
                 progress: Callable[[str], None]) -> None:
-        """Requests that fill the caches before a query step."""
-        if options.warmup and step.name.startswith("query"):
+        """Requests that fill the caches of a server before the first query step since its start."""
+        if step.repeatable and options.warmup and self._warm.get(target.engine.name) != target.pid:
             _client("run", step, target, options, progress,
                     [*_requests(step, options, odd=True), f"--seconds={options.warmup}"])
+            self._warm[target.engine.name] = target.pid
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:

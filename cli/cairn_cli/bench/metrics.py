@@ -170,9 +170,46 @@ def per_operation(operations: int, disk: Counters | None, server: Counters | Non
             "context_switches": share(machine, "context_switches")}
 
 
+class _Span:
+    """A stretch of time in which one server has the machine: readings at its beginning, differences since."""
+
+    def __init__(self, pid: int, device: str | None) -> None:
+        self._pid, self._device = pid, device
+        self._before = self._read()
+
+    def so_far(self) -> dict[str, Counters | None]:
+        """What each source counted until now."""
+        after = self._read()
+        return {source: difference(self._before[source], after[source]) for source in after}
+
+    def end(self) -> dict[str, Counters | None]:
+        """The same at the end: what is left in the page cache is on the disk, at the expense of nobody's CPU."""
+        found = self.so_far()
+        os.sync()
+        return found | {"disk": difference(self._before["disk"], disk_counters(self._device))}
+
+    def _read(self) -> dict[str, Counters | None]:
+        return {"disk": disk_counters(self._device), "server": process_counters(self._pid),
+                "machine": machine_counters(),
+                "own": {"cpu_seconds": sum(os.times()[:2]), "seconds": time.monotonic()}}
+
+
+def added(first: Mapping[str, Counters | None], second: Mapping[str, Counters | None]) -> dict[str, Counters | None]:
+    """The sums of two readings of the same sources; None of a source that one of them lacks."""
+    sums: dict[str, Counters | None] = {}
+    for source, left in first.items():
+        right = second[source]
+        sums[source] = None if left is None or right is None else {
+            name: left[name] + right[name] for name in left if name in right}
+    return sums
+
+
 @dataclass
 class Probe:
-    """Reads everything about one server; `start` and `finish` are the two ends of a step."""
+    """Reads everything about one server; `start` and `finish` are the two ends of a step.
+
+    Between `pause` and `resume` nothing is counted or sampled: other servers have the machine.
+    """
 
     engine: Engine
     pid: int
@@ -180,21 +217,33 @@ class Probe:
     device: str | None
     query: Callable[[str], str]
     cgroup_peak_bytes: Callable[[], int | None] = lambda: None
-    _before: dict[str, Any] = field(default_factory=dict)
+    _engine_before: Counters = field(default_factory=dict)
+    _span: _Span | None = None
+    _spent: dict[str, Counters | None] | None = None  # of the spans that ended
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # of the two above, for the sampler
     _samples: list[dict[str, float]] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Syncs, reads all counters, begins to sample."""
-        engine = self._engine_counters()
-        os.sync()
+        self._engine_before = self._engine_counters()
         reset_peak(self.pid)
-        self._before = {"engine": engine, "disk": disk_counters(self.device),
-                        "server": process_counters(self.pid), "machine": machine_counters(),
-                        "own": sum(os.times()[:2]), "clock": time.monotonic()}
+        self.resume()
         self._thread = threading.Thread(target=self._sample, daemon=True)
         self._thread.start()
+
+    def pause(self) -> None:
+        """Ends a stretch; syncs."""
+        with self._lock:
+            if self._span:
+                self._spent, self._span = self._total(self._span.end()), None
+
+    def resume(self) -> None:
+        """Begins a stretch, after a sync."""
+        os.sync()
+        with self._lock:
+            self._span = _Span(self.pid, self.device)
 
     def stop(self) -> None:
         """Ends the sampling; also when the step failed."""
@@ -204,22 +253,18 @@ class Probe:
 
     def finish(self, operations: int, client_cpu_seconds: float) -> dict[str, Any]:
         """Reads all counters again; the `metrics` of a run (docs/benchmarks.md)."""
-        before = self._before
-        server = difference(before["server"], process_counters(self.pid))
-        machine = difference(before["machine"], machine_counters()) or {}
-        own_cpu = sum(os.times()[:2]) - before["own"]
-        seconds = time.monotonic() - before["clock"]
+        self.pause()
         self.stop()
+        spent = self._spent or {}
+        server, own, machine = spent.get("server"), spent.get("own") or {}, spent.get("machine") or {}
         memory = process_memory(self.pid)
-        engine = engine_summary(self.engine, difference(before["engine"], self._engine_counters()))
-        os.sync()
-        disk = difference(before["disk"], disk_counters(self.device))
-        known = (server or {}).get("cpu_seconds", 0) + client_cpu_seconds + own_cpu
-        machine["foreign_cpu_seconds"] = max(0.0, machine.get("cpu_seconds", 0) - known)
-        machine["load_1m"] = os.getloadavg()[0]
-        return {"seconds": seconds,
-                "per_operation": per_operation(operations, disk, server, client_cpu_seconds, machine),
-                "disk": disk, "server": server, "machine": machine,
+        engine = engine_summary(self.engine, difference(self._engine_before, self._engine_counters()))
+        known = (server or {}).get("cpu_seconds", 0) + client_cpu_seconds + own.get("cpu_seconds", 0)
+        machine = machine | {"foreign_cpu_seconds": max(0.0, machine.get("cpu_seconds", 0) - known),
+                             "load_1m": os.getloadavg()[0]}
+        return {"seconds": own.get("seconds", 0),
+                "per_operation": per_operation(operations, spent.get("disk"), server, client_cpu_seconds, machine),
+                "disk": spent.get("disk"), "server": server, "machine": machine,
                 "memory": memory | {"cgroup_peak_bytes": self.cgroup_peak_bytes()},
                 "size": {"database_bytes": database_bytes(self.data, self.engine),
                          "data_bytes": allocated_bytes(self.data)},
@@ -231,18 +276,22 @@ class Probe:
         except Exception:  # noqa: BLE001 - a server that just died; the runner says so
             return {}
 
+    def _total(self, span: dict[str, Counters | None]) -> dict[str, Counters | None]:
+        return added(self._spent, span) if self._spent else span
+
     def _sample(self) -> None:
-        started_s = self._before["clock"]
         while True:
-            disk = difference(self._before["disk"], disk_counters(self.device)) or {}
-            server = difference(self._before["server"], process_counters(self.pid)) or {}
-            self._samples.append({
-                "second": round(time.monotonic() - started_s, 1),
-                "database_bytes": database_bytes(self.data, self.engine),
-                "rss_bytes": process_memory(self.pid).get("rss_bytes", 0),
-                "disk_read_bytes": disk.get("read_bytes", 0),
-                "disk_written_bytes": disk.get("written_bytes", 0),
-                "server_cpu_seconds": server.get("cpu_seconds", 0)})
+            with self._lock:
+                spent = self._total(self._span.so_far()) if self._span else None
+            if spent:
+                disk, server = spent["disk"] or {}, spent["server"] or {}
+                self._samples.append({
+                    "second": round((spent["own"] or {}).get("seconds", 0), 1),
+                    "database_bytes": database_bytes(self.data, self.engine),
+                    "rss_bytes": process_memory(self.pid).get("rss_bytes", 0),
+                    "disk_read_bytes": disk.get("read_bytes", 0),
+                    "disk_written_bytes": disk.get("written_bytes", 0),
+                    "server_cpu_seconds": server.get("cpu_seconds", 0)})
             if self._stop.wait(_SAMPLE_S):
                 return
 

@@ -3,7 +3,7 @@
 
 import argparse
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from cairn_cli.bench import sysbench
@@ -29,7 +29,7 @@ _WARM_SHARE = 4  # a quarter of the measured time
 
 
 class OltpWorkload(SettledTables):
-    """Load, then all micro-benchmarks in one step, for each number of clients."""
+    """Load, then all micro-benchmarks in one step, for each number of clients; each is a part of it."""
 
     NAME = "oltp"
     HELP = "sysbench micro-benchmarks: QPS and CPU per query relative to a base engine"
@@ -49,7 +49,7 @@ class OltpWorkload(SettledTables):
                             help="micro-benchmarks, run in their fixed order (default: all of %(default)s)")
 
     def steps(self, options: argparse.Namespace) -> list[Step]:
-        """A step is all lines, so that repeats of engines interleave without restarts in between."""
+        """A step is all lines."""
         chosen(options.lines)
         sweep = options.conditions.clients
         return [Step("load", repeatable=False), Step("load-check", repeatable=False)] + [
@@ -62,15 +62,36 @@ class OltpWorkload(SettledTables):
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
-        """Runs one step. A line that fails makes the step invalid; the others still run."""
+        """Runs the load and its check."""
         tables = tables_of(options)
         if step.name == "load":
             outcome = load(target, tables, progress)
             outcome.detail["settle_seconds"] += postwrite(target, tables, progress)
             return outcome
-        if step.name == "load-check":
-            return self._same.check(target, tables, step.name)
-        return _run_lines(step, target, tables, options, progress)
+        return self._same.check(target, tables, step.name)
+
+    def parts(self, step: Step, target: Target, options: argparse.Namespace,
+              progress: Callable[[str], None]) -> Generator[None, None, Outcome]:
+        """Each line is a part. One that fails makes the step invalid; the others still run."""
+        tables = tables_of(options)
+        lines = chosen(options.lines)
+        outcome = Outcome(operations=0, unit="query", seconds=0.0)
+        pause_due = any(line.family == "write" and not line.restores for line in lines)
+        for line in lines:
+            if pause_due and _comes_after_pause(line):
+                outcome.detail["settle_seconds"] = postwrite(target, tables, progress)
+                pause_due = False
+            progress(line.name)
+            try:
+                done = _run_line(line, step.clients, target, tables, options.conditions.seconds)
+            except CairnError as error:
+                outcome.problems.append(f"{line.name}: {error}")
+            else:
+                _add(outcome, line, done)
+            yield
+        progress("comparing the indexes")
+        outcome.problems += index_problems(target, tables)
+        return outcome
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
         """Of the step as a whole; each line's figures are in `summary`."""
@@ -99,27 +120,6 @@ def chosen(names: str) -> list[Line]:
     """The lines of a list of names, in the order they are to run."""
     picked = pick(names, BY_NAME, "line")
     return [line for line in BY_NAME.values() if line in picked]
-
-
-def _run_lines(step: Step, target: Target, tables: Tables, options: argparse.Namespace,
-               progress: Callable[[str], None]) -> Outcome:
-    lines = chosen(options.lines)
-    outcome = Outcome(operations=0, unit="query", seconds=0.0)
-    pause_due = any(line.family == "write" and not line.restores for line in lines)
-    for line in lines:
-        if pause_due and _comes_after_pause(line):
-            outcome.detail["settle_seconds"] = postwrite(target, tables, progress)
-            pause_due = False
-        progress(line.name)
-        try:
-            done = _run_line(line, step.clients, target, tables, options.conditions.seconds)
-        except CairnError as error:
-            outcome.problems.append(f"{line.name}: {error}")
-            continue
-        _add(outcome, line, done)
-    progress("comparing the indexes")
-    outcome.problems += index_problems(target, tables)
-    return outcome
 
 
 def _comes_after_pause(line: Line) -> bool:

@@ -1,39 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a workload's steps on the engines in a fair order, and measures around each.
+"""Runs a workload's steps on the engines in a fair order.
 
-Steps that cannot be repeated (a load) run for one engine after the other. A block of repeatable
-steps is repeated in turns (A, B, A, B), so that what changes on the machine in the meantime hits
-all engines alike. One server runs at a time.
+Steps that cannot be repeated (a load) run for one engine after the other, one server at a time. A block of
+repeatable steps is repeated in turns (A, B, A, B), so that what changes on the machine in the
+meantime hits all engines alike. In the block the servers that do not have their turn are paused, where
+the machine's memory holds all of them; else they are shut down, and each turn begins with a start.
+A workload whose steps come in parts has turns as short as a part.
 """
 
 import argparse
+import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from cairn_cli import console, paths
-from cairn_cli.bench import conditions, flash, metrics, results
-from cairn_cli.bench.block_trace import BlockTrace
+from cairn_cli import console
+from cairn_cli.bench import conditions, results
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.instance import Instance
-from cairn_cli.bench.workload import Outcome, Step, StepFailed, Target, Workload
+from cairn_cli.bench.take import Surroundings, Take, without_server
+from cairn_cli.bench.workload import Step, StepFailed, Target, Workload
 from cairn_cli.errors import CairnError
 
 _SPARE_BYTES = 2 << 30
+_MEMORY_SHARE = 0.8  # of the machine's memory, for servers that are up at once
 
 
-def plan(steps: Sequence[Step], engines: Sequence[Engine],
-         repeats: int) -> Iterator[tuple[Engine, Step, int]]:
-    """What is run, in order: (engine, step, number of the repeat)."""
+def plan(steps: Sequence[Step], engines: Sequence[Engine], repeats: int, *,
+         by_parts: bool = False) -> Iterator[tuple[Sequence[Engine], Step, int]]:
+    """What is run, in order: (engines, step, number of the repeat).
+
+    With `by_parts` the engines of a repeatable step run it together, a part each in turns.
+    """
     for repeatable, group in groupby(steps, lambda step: step.repeatable):
         block = list(group)
         for repeat in range(repeats if repeatable else 1):
-            for engine in engines:
-                for step in block:
-                    yield engine, step, repeat
+            if repeatable and by_parts:
+                yield from ((engines, step, repeat) for step in block)
+            else:
+                yield from (((engine,), step, repeat) for engine in engines for step in block)
+
+
+def fit_side_by_side(engines: Sequence[Engine], memory_bytes: int | None) -> bool:
+    """Whether the machine has the memory for all servers at once; without a limit on each it has not."""
+    whole_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return memory_bytes is not None and len(engines) * memory_bytes <= _MEMORY_SHARE * whole_bytes
 
 
 def check_disk(needed_bytes: int, folder: Path) -> None:
@@ -50,118 +62,90 @@ class Runner:
 
     def __init__(self, workload: Workload, options: argparse.Namespace, found: results.Results,
                  make_instance: Callable[[Engine], Instance], device: str | None, *,
-                 block_trace: bool = False) -> None:
+                 block_trace: bool = False, side_by_side: bool = False) -> None:
+        """`side_by_side`: servers without a turn are paused, not shut down; a block trace cannot tell them apart."""
         self._workload = workload
         self._options = options
         self._results = found
         self._make_instance = make_instance
-        self._device = device
-        self._block_trace = block_trace
-        self._cpus = found.head["machine"]["cpus"] or 1
+        self._around = Surroundings(workload, options, device, found.head["machine"]["cpus"] or 1, block_trace,
+                                    self._warn)
+        self._side_by_side = side_by_side and not block_trace
         self._instances: dict[str, Instance] = {}
         self._running: Instance | None = None
+        self._taking_turns: set[str] = set()  # engines whose last step was a repeatable one
         self._failed: set[str] = set()
 
     def run(self, steps: Sequence[Step], engines: Sequence[Engine], keep: str | None = None) -> None:
         """All of it; `keep` names the engine whose server stays."""
+        by_parts = self._side_by_side and hasattr(self._workload, "parts")
         try:
-            for engine, step, repeat in plan(steps, engines, self._options.conditions.repeats):
-                if engine.name not in self._failed:
-                    self._one(engine, step, repeat)
+            for group, step, repeat in plan(steps, engines, self._options.conditions.repeats, by_parts=by_parts):
+                self._run_step([engine for engine in group if engine.name not in self._failed], step, repeat)
             self._results.complete = not self._failed
         finally:
             self._results.ended = results.now_text()
             self._results.write()
             self._end(keep)
 
-    def _one(self, engine: Engine, step: Step, repeat: int) -> None:
-        repeats = self._options.conditions.repeats if step.repeatable else 1
-        title = f"{engine.name} {step.name}" + (f" {repeat + 1}/{repeats}" if repeats > 1 else "")
-        progress = console.Progress(title)
-        entry: dict[str, Any] = {
-            "engine": engine.name, "step": step.name, "clients": step.clients, "repeat": repeat,
-            "status": "failed", "error": "", "started": results.now_text(), "rate": None,
-            "outcome": None, "metrics": None, "noise": []}
-        started_s = time.monotonic()
-        self._options.repeat = repeat
+    def _run_step(self, engines: Sequence[Engine], step: Step, repeat: int) -> None:
+        """A step of one engine, or of several by turns, a part each."""
+        running = [Take(self._around, engine, step, repeat) for engine in engines]
         try:
-            self._measure(engine, step, progress.note, entry)
+            while running:
+                for take in list(running):
+                    if self._advance(take):
+                        running.remove(take)
+                        self._close(take)
         except KeyboardInterrupt:
-            entry["status"] = "interrupted"
+            for take in running:
+                take.fail("interrupted")
+                self._close(take)
             raise
-        except CairnError as error:
-            entry["error"] = self._why_failed(str(error))
-            if isinstance(error, StepFailed) and error.outcome:
-                entry["outcome"] = vars(error.outcome)
-            self._failed.add(engine.name)
-        finally:
-            entry["wall_seconds"] = time.monotonic() - started_s
-            self._results.add(entry)
-            progress.finish(self._line(entry))
-        for sentence in entry["noise"]:
-            self._warn(f"{title}: {sentence}")
 
-    def _measure(self, engine: Engine, step: Step, progress: Callable[[str], None],
-                 entry: dict[str, Any]) -> None:
+    def _advance(self, take: Take) -> bool:
+        """Whether it is done, with or without success."""
+        try:
+            instance, target = self._turn(take)
+            return take.advance(instance, target)
+        except CairnError as error:
+            take.fail("failed", self._why_failed(str(error)),
+                      error.outcome if isinstance(error, StepFailed) else None)
+            self._failed.add(take.engine.name)
+            return True
+
+    def _close(self, take: Take) -> None:
+        take.close()
+        self._results.add(take.entry)
+
+    def _turn(self, take: Take) -> tuple[Instance | None, Target]:
+        """The engine's server, up; another engine's is paused or stopped first."""
         if not self._workload.NEEDS_SERVER:
-            scratch = paths.VAR / "bench" / self._workload.NAME
-            scratch.mkdir(parents=True, exist_ok=True)
-            target = Target(engine, Path(), 0, scratch, scratch, lambda *_: "")
-            self._judge(self._workload.run_step(step, target, self._options, progress), entry)
-            return
-        target = self._target(engine)
-        instance = self._instances[engine.name]
-        probe = metrics.Probe(engine, target.pid, target.data, self._device, target.query,
-                              instance.cgroup_peak_bytes)
-        if warm_up := getattr(self._workload, "warm_up", None):
-            warm_up(step, target, self._options, progress)
-        probe.start()
-        trace = BlockTrace(self._device) if self._block_trace and self._device else None
-        try:
-            outcome = self._workload.run_step(step, target, self._options, progress)
-            if not instance.alive():
-                entry["outcome"] = vars(outcome)
-                raise CairnError("the server is gone")
-            entry["metrics"] = probe.finish(outcome.operations, outcome.client_cpu_seconds)
-            if trace:
-                progress("simulating flash")
-                entry["metrics"]["flash"] = self._flash(trace, entry["metrics"])
-        finally:
-            probe.stop()
-            if trace:
-                trace.close()
-        entry["noise"] = metrics.noise(entry["metrics"], self._cpus)
-        self._judge(outcome, entry)
-
-    def _flash(self, trace: BlockTrace, measured: dict[str, Any]) -> dict[str, Any] | None:
-        """None, with a warning, when the trace has gaps: the step itself is as good as ever."""
-        try:
-            return flash.summary(trace.stop(), measured["per_operation"].get("written_kb"))
-        except CairnError as error:
-            self._warn(str(error))
-            return None
-
-    def _judge(self, outcome: Outcome, entry: dict[str, Any]) -> None:
-        entry["outcome"] = vars(outcome)
-        entry["rate"] = outcome.operations / outcome.seconds if outcome.seconds > 0 else None
-        entry["status"] = "invalid" if outcome.problems else "ok"
-        entry["error"] = "; ".join(outcome.problems)
-
-    def _target(self, engine: Engine) -> Target:
-        """The engine's server, up; another engine's is stopped first."""
+            return None, without_server(take.engine, self._workload)
+        engine = take.engine
         if engine.name not in self._instances:
             instance = self._instances[engine.name] = self._make_instance(engine)
             instance.prepare()
         instance = self._instances[engine.name]
-        cold = self._options.conditions.cold
-        if self._running and (self._running is not instance or cold):
-            self._running.stop()
+        self._make_way(instance, pause=self._side_by_side and take.step.repeatable)
         self._running = instance
-        if cold:
+        (self._taking_turns.add if take.step.repeatable else self._taking_turns.discard)(engine.name)
+        if self._options.conditions.cold:
             conditions.drop_caches()
         target = instance.start()
         self._results.engines[engine.name]["settings"] = instance.options
-        return target
+        return instance, target
+
+    def _make_way(self, instance: Instance, *, pause: bool) -> None:
+        """Leaves the machine to one server. Each begins its turns with a start, also the one that loaded last."""
+        for name, other in self._instances.items():
+            if other is instance:
+                if self._options.conditions.cold:
+                    other.stop()
+            elif pause and name in self._taking_turns:
+                other.pause()
+            else:
+                other.stop()
 
     def _why_failed(self, error: str) -> str:
         instance = self._running
@@ -170,13 +154,6 @@ class Runner:
         why = instance.why_dead()
         instance.give_up()
         return f"{why}\n({error.strip().splitlines()[0]})" if error.strip() else why
-
-    def _line(self, entry: dict[str, Any]) -> str:
-        if entry["status"] in ("ok", "invalid") and entry["rate"] is not None:
-            unit = entry["outcome"]["unit"]
-            text = f"{entry['rate']:,.0f} {'queries' if unit == 'query' else unit + 's'}/s"
-            return text if entry["status"] == "ok" else f"INVALID ({entry['error']}): {text}"
-        return f"{entry['status'].upper()}: {entry['error']}" if entry["error"] else entry["status"].upper()
 
     def _warn(self, text: str) -> None:
         self._results.warnings.append(text)

@@ -6,7 +6,7 @@ bench/oltp/README.md says what is taken from the published runs and what is diff
 
 import argparse
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from cairn_cli.bench import sysbench
@@ -77,7 +77,7 @@ class ScanWorkload(SettledTables):
                             help="kinds of scan (default: all of %(default)s)")
 
     def steps(self, options: argparse.Namespace) -> list[Step]:
-        """Scans are repeated and interleaved over the engines; load and updates are not.
+        """Scans are repeated, by turns; load and updates are not.
 
         With dropped caches each kind is a step of its own, for only the first scan of a step finds them so.
         """
@@ -97,15 +97,23 @@ class ScanWorkload(SettledTables):
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
-        """Runs one step. Checks are steps of their own, so that their cost is nobody else's."""
+        """Runs a load or updates. Checks are steps of their own, so that their cost is nobody else's."""
         tables = tables_of(options)
         if step.name.endswith("-check"):
             return self._same.check(target, tables, step.name, options.update_share)
         if step.name == "load":
             return load(target, tables, progress)
-        if step.name == "update":
-            return _update(target, tables, options.update_share, progress)
-        return _scan_all(step.detail["scans"], target, tables, options, progress)
+        return _update(target, tables, options.update_share, progress)
+
+    def parts(self, step: Step, target: Target, options: argparse.Namespace,
+              progress: Callable[[str], None]) -> Generator[None, None, Outcome]:
+        """Each kind of scan is a part."""
+        outcome = Outcome(operations=0, unit="row", seconds=0.0)
+        for scan in chosen(",".join(step.detail["scans"])):
+            progress(scan.name)
+            _scan(scan, target, tables_of(options), options, outcome)
+            yield
+        return outcome
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
         """Rows per second and the server's CPU of each kind of scan."""
@@ -142,23 +150,18 @@ def _update(target: Target, tables: Tables, share: float, progress: Callable[[st
                    detail={"settle_seconds": settle(target, tables, progress)})
 
 
-def _scan_all(kinds: list[str], target: Target, tables: Tables, options: argparse.Namespace,
-              progress: Callable[[str], None]) -> Outcome:
-    outcome = Outcome(operations=0, unit="row", seconds=0.0)
+def _scan(scan: Scan, target: Target, tables: Tables, options: argparse.Namespace, outcome: Outcome) -> None:
     cold = options.conditions.cold
-    for scan in (scan for scan in SCANS if scan.name in kinds):
-        progress(scan.name)
-        passes = [_scan_once(scan, target, tables, outcome.problems)
-                  for _ in range(1 if cold else 1 + options.passes)]
-        line = median_line(passes if cold else passes[1:])
-        line |= {"first_seconds": passes[0]["seconds"], "rate": line["operations"] / line["seconds"],
-                 "server_cpu_ns": line["server_cpu_seconds"] * 1e9 / line["operations"],
-                 "passes": len(passes) - (not cold)}
-        outcome.lines[scan.name] = line
-        outcome.operations += sum(int(each["operations"]) for each in passes)
-        outcome.seconds += sum(each["seconds"] for each in passes)
-        outcome.client_cpu_seconds += sum(each["client_cpu_seconds"] for each in passes)
-    return outcome
+    passes = [_scan_once(scan, target, tables, outcome.problems)
+              for _ in range(1 if cold else 1 + options.passes)]
+    line = median_line(passes if cold else passes[1:])
+    line |= {"first_seconds": passes[0]["seconds"], "rate": line["operations"] / line["seconds"],
+             "server_cpu_ns": line["server_cpu_seconds"] * 1e9 / line["operations"],
+             "passes": len(passes) - (not cold)}
+    outcome.lines[scan.name] = line
+    outcome.operations += sum(int(each["operations"]) for each in passes)
+    outcome.seconds += sum(each["seconds"] for each in passes)
+    outcome.client_cpu_seconds += sum(each["client_cpu_seconds"] for each in passes)
 
 
 def _scan_once(scan: Scan, target: Target, tables: Tables, problems: list[str]) -> dict[str, float]:

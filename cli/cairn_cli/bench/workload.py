@@ -7,7 +7,7 @@ what was done in the meantime, as an `Outcome`. All types here are plain data th
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -139,11 +139,17 @@ class Workload(Protocol):
 
     def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
                 progress: Callable[[str], None]) -> None:
-        """Optional. Runs before a step, after a restart of the server if there was one; not measured."""
+        """Optional. Runs before each step, not measured. That the server was started since the last one can
+        be told by `target.pid`."""
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
         """Runs one step. Raises CairnError (or StepFailed) when it could not be done to its end."""
+
+    def parts(self, step: Step, target: Target, options: argparse.Namespace,
+              progress: Callable[[str], None]) -> Generator[None, None, Outcome]:
+        """Optional; runs a repeatable step in place of `run_step`, and yields where other engines may have
+        their turn. The server is paused meanwhile, and nothing is counted as this step's."""
 
     def columns(self, options: argparse.Namespace) -> list[Column]:
         """The figures of the final table, for the steps that have them."""
