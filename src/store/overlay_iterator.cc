@@ -121,7 +121,7 @@ void OverlayIterator::Settle() {
       value_ = at_own_ ? changes_->ValueOf(own_) : base_->value();
       return;
     }
-    if (base_->IsInterruptedAtHidden()) break;
+    if (!base_->PassHidden()) break;
     LoadOwn(kForward ? changes_->Next(own_) : changes_->Previous(own_));
     if (at_base_) MoveBase<kForward>();
   }

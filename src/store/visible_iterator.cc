@@ -219,11 +219,11 @@ void VisibleIterator::RefuseShort(const rocks::Slice& key) {
   valid_ = false;
 }
 
-bool VisibleIterator::IsInterruptedAtHidden() {
-  if (++hidden_count_ % CursorOptions::kHiddenPerPoll != 0 || interrupted_ == nullptr) return false;
+bool VisibleIterator::PassHidden() {
+  if (++hidden_count_ % CursorOptions::kHiddenPerPoll != 0 || interrupted_ == nullptr) return true;
   was_interrupted_ = interrupted_->load(std::memory_order_relaxed);
   if (was_interrupted_) valid_ = false;
-  return was_interrupted_;
+  return !was_interrupted_;
 }
 
 void VisibleIterator::Seek(ByteView key) {
@@ -281,7 +281,7 @@ void VisibleIterator::FindForward(bool hides_skipped) {
       hides_skipped = true;
       hidden = 0;
     }
-    if (IsInterruptedAtHidden()) break;
+    if (!PassHidden()) break;
     SkipHiddenForward(version, is_skipped, &hidden);
   }
   valid_ = false;
@@ -375,7 +375,7 @@ void VisibleIterator::FindBackward() {
       valid_ = true;
       return;
     }
-    if (IsInterruptedAtHidden()) return;
+    if (!PassHidden()) return;
   }
 }
 

@@ -68,8 +68,9 @@ class VisibleIterator final {
   ByteView value() const { return value_; }
   Status status() const;  // why it is not valid: ok at the end
 
-  // Counts an entry that is not to be seen, and asks now and then whether to go on. If not, the walk has ended with kInterrupted.
-  bool IsInterruptedAtHidden();
+  // To be called for each entry that is passed by as not to be seen: asks now and then whether to go on. False: the walk
+  // has ended with kInterrupted.
+  bool PassHidden();
 
  private:
   static constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key

@@ -116,24 +116,27 @@ void ReadByUniqueKey(Database* database, uint64_t first, uint64_t count) {
   }
 }
 
-// SELECT ... WHERE id BETWEEN ... in a scan that is opened once, as a join's inner side does it.
+// SELECT ... WHERE id BETWEEN ..., `range_rows` from a scattered id on, through the scan that is open.
+void ReadRange(Reading* reading, const codec::DecodePlan& plan, uint64_t number, uint64_t range_rows) {
+  const uint64_t id = Database::Scattered(number) % (Database::kRows - range_rows);
+  reading->PrimaryKeyOf(id, &reading->lower);
+  reading->PrimaryKeyOf(id + range_rows, &reading->upper);
+  uint64_t rows = 0;
+  Status status = reading->scan.First(reading->lower.view(), reading->upper.view(), &reading->row);
+  for (; status.ok(); status = reading->scan.Next(&reading->row), ++rows) {
+    Require(reading->table.rows().Decode(plan, reading->row.row.primary_key, reading->row.row.value,
+                                         reading->record.data()));
+  }
+  if (!status.Is(Status::Code::kNotFound)) Require(status);
+  if (rows != range_rows) std::abort();
+}
+
+// In a scan that is opened once, as a join's inner side does it.
 void ReadShortRanges(Database* database, uint64_t first, uint64_t count) {
   Reading reading(database);
   const codec::DecodePlan plan = reading.table.rows().Plan(ColumnSet::All(kColumnCount));
   reading.scan.Open(&reading.reader, {.index = kPrimary});
-  for (uint64_t i = first; i < first + count; ++i) {
-    const uint64_t id = Database::Scattered(i) % (Database::kRows - kRangeRows);
-    reading.PrimaryKeyOf(id, &reading.lower);
-    reading.PrimaryKeyOf(id + kRangeRows, &reading.upper);
-    uint64_t rows = 0;
-    Status status = reading.scan.First(reading.lower.view(), reading.upper.view(), &reading.row);
-    for (; status.ok(); status = reading.scan.Next(&reading.row), ++rows) {
-      Require(reading.table.rows().Decode(plan, reading.row.row.primary_key, reading.row.row.value,
-                                          reading.record.data()));
-    }
-    if (!status.Is(Status::Code::kNotFound)) Require(status);
-    if (rows != kRangeRows) std::abort();
-  }
+  for (uint64_t i = first; i < first + count; ++i) ReadRange(&reading, plan, i, kRangeRows);
 }
 
 // The same in a transaction and a statement for each range.
@@ -141,18 +144,8 @@ void ReadRangesOfStatements(Database* database, uint64_t range_rows, uint64_t fi
   Reading reading(database);
   const codec::DecodePlan plan = reading.table.rows().Plan(ColumnSet::All(kColumnCount));
   for (uint64_t i = first; i < first + count; ++i) {
-    const uint64_t id = Database::Scattered(i) % (Database::kRows - range_rows);
-    reading.PrimaryKeyOf(id, &reading.lower);
-    reading.PrimaryKeyOf(id + range_rows, &reading.upper);
     reading.scan.Open(&reading.reader, {.index = kPrimary});
-    uint64_t rows = 0;
-    Status status = reading.scan.First(reading.lower.view(), reading.upper.view(), &reading.row);
-    for (; status.ok(); status = reading.scan.Next(&reading.row), ++rows) {
-      Require(reading.table.rows().Decode(plan, reading.row.row.primary_key, reading.row.row.value,
-                                          reading.record.data()));
-    }
-    if (!status.Is(Status::Code::kNotFound)) Require(status);
-    if (rows != range_rows) std::abort();
+    ReadRange(&reading, plan, i, range_rows);
     reading.scan.Close();
     database->Commit();
     database->Begin();
