@@ -173,16 +173,18 @@ class OltpTest(unittest.TestCase):
         def of(rate: float) -> dict[str, float]:
             return {"rate": rate, "server_cpu_us": 10.0, "p99_ms": 1.0}
 
-        base = oltp.medians([{"scan": of(100), "delete": of(100), "insert": of(100)}])
-        own = oltp.medians([{"scan": of(90), "delete": of(50)}, {"scan": of(110), "delete": of(70)},
-                            {"scan": of(100), "delete": of(60), "insert": of(1)}])
+        # In the second repeat the machine is twice as fast, for both.
+        base = {0: {"scan": of(100), "delete": of(100), "insert": of(100)}, 1: {"scan": of(200), "delete": of(200)},
+                2: {"scan": of(100), "delete": of(100)}}
+        own = {0: {"scan": of(90), "delete": of(50)}, 1: {"scan": of(220), "delete": of(140)},
+               2: {"scan": of(100), "delete": of(60)}, 3: {"insert": of(1)}}
         rows = [line.split() for line in oltp.relative_lines(own, base)[1:]]
         self.assertEqual([row[:4] for row in rows],
                          [["delete", "0.60", "[74%]", "1.00"], ["scan", "1.00", "[45%]", "1.00"]])
 
     def test_summary_leaves_out_the_invalid(self) -> None:
         def run(engine: str, rate: float) -> dict[str, object]:
-            return {"engine": engine, "step": "lines", "status": "ok", "outcome": {"lines": {
+            return {"engine": engine, "step": "lines", "repeat": 0, "status": "ok", "outcome": {"lines": {
                 "scan": {"rate": rate, "server_cpu_us": 10.0, "p99_ms": 1.0}}}}
 
         results = {"steps": [{"name": "load", "clients": 1, "repeatable": False},

@@ -111,6 +111,15 @@ class LinesTest(SamplesTest):
         self.assertEqual(ratios, sorted(ratios))
         self.assertAlmostEqual(ratios[0], 0.75, places=3)
 
+    def test_ratios_are_of_the_same_repeat(self) -> None:
+        content = report_samples.oltp()
+        for run in content["runs"]:
+            for line in run["outcome"]["lines"].values():  # the machine is half as fast in the second repeat
+                line["seconds"] *= 1 + run["repeat"]
+        lines = Lines(load.one(self.store(content)), "innodb")
+        self.assertAlmostEqual(lines.relative_rate("cairn", lines.names[0]) or 0, 0.75, places=3)
+        self.assertIn("| 0.75 [0 %] |", "\n".join(lines.table()))
+
     def test_a_line_with_problems_is_left_out(self) -> None:
         content = report_samples.oltp()
         for run in content["runs"]:

@@ -107,7 +107,7 @@ class OltpWorkload(SettledTables):
             runs = [run for run in results["runs"] if run["step"] == step["name"]
                     and run["status"] == "ok" and run["engine"] not in results["invalid"]]
             engines = list(dict.fromkeys(run["engine"] for run in runs))
-            found = {engine: medians([run["outcome"]["lines"] for run in runs if run["engine"] == engine])
+            found = {engine: {run["repeat"]: run["outcome"]["lines"] for run in runs if run["engine"] == engine}
                      for engine in engines}
             for engine in engines:
                 if base in found and (engine != base or len(engines) == 1):
@@ -158,36 +158,34 @@ def _add(outcome: Outcome, line: Line, done: sysbench.Measured) -> None:
         outcome.problems.append(f"{line.name}: the connection was lost {report.reconnects} times")
 
 
-def medians(repeats: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
-    """Of each figure of each line that every repeat has; `rate_spread` is relative; 0 for one repeat."""
-    found = {}
-    for name in BY_NAME:
-        if repeats and all(name in repeat for repeat in repeats):
-            lines = [repeat[name] for repeat in repeats]
-            rates = [line["rate"] for line in lines]
-            found[name] = {key: statistics.median(line[key] for line in lines) for key in lines[0]}
-            found[name]["rate_spread"] = relative_spread(rates) or 0.0
-    return found
+Repeats = Mapping[int, Mapping[str, Mapping[str, float]]]  # number -> line -> figures
 
 
-def relative_lines(own: Mapping[str, Mapping[str, float]],
-                   base: Mapping[str, Mapping[str, float]]) -> list[str]:
+def relative_lines(own: Repeats, base: Repeats) -> list[str]:
     """One row for each line both have: QPS and CPU per query over the base's, lowest QPS ratio first.
 
-    In brackets: the larger of the two engines' spreads of QPS; nothing for a single repeat.
+    The ratios are medians of those within each repeat, in which both were measured seconds or minutes apart. In brackets: the
+    spread of that of QPS; nothing for a single repeat.
     """
-    rows = [(own[name]["rate"] / base[name]["rate"],
-             own[name]["server_cpu_us"] / max(base[name]["server_cpu_us"], 1e-9), name)
-            for name in own if name in base]
+    rows = []
+    for name in BY_NAME:
+        pairs = [(own[repeat][name], base[repeat][name]) for repeat in own
+                 if name in own[repeat] and name in base.get(repeat, {})]
+        if not pairs:
+            continue
+        rates = [mine["rate"] / other["rate"] for mine, other in pairs]
+        cpus = [mine["server_cpu_us"] / max(other["server_cpu_us"], 1e-9) for mine, other in pairs]
+        rows.append((statistics.median(rates), relative_spread(rates), statistics.median(cpus), name,
+                     {key: (statistics.median(mine[key] for mine, _ in pairs),
+                            statistics.median(other[key] for _, other in pairs))
+                      for key in ("rate", "server_cpu_us", "p99_ms")}))
     text = [f"{'':26}{'rel. QPS':>10}{'spread':>8}{'rel. CPU':>10}{'QPS':>11}{'base':>11}{'CPU µs':>10}"
             f"{'base':>10}{'p99 ms':>9}{'base':>9}"]
-    for rate_ratio, cpu_ratio, name in sorted(rows):
-        mine, other = own[name], base[name]
-        wider = max(mine["rate_spread"], other["rate_spread"])
-        spread = f"[{100 * wider:.0f}%]" if wider else ""
-        text.append(f"{name:26}{rate_ratio:>10.2f}{spread:>8}{cpu_ratio:>10.2f}{mine['rate']:>11,.0f}"
-                    f"{other['rate']:>11,.0f}{mine['server_cpu_us']:>10,.1f}"
-                    f"{other['server_cpu_us']:>10,.1f}{mine['p99_ms']:>9.2f}{other['p99_ms']:>9.2f}")
+    for rate, spread, cpu, name, both in sorted(rows, key=lambda row: row[0]):
+        shown = f"[{100 * spread:.0f}%]" if spread is not None else ""
+        (qps, base_qps), (cpu_us, base_cpu_us), (p99, base_p99) = both.values()
+        text.append(f"{name:26}{rate:>10.2f}{shown:>8}{cpu:>10.2f}{qps:>11,.0f}{base_qps:>11,.0f}{cpu_us:>10,.1f}"
+                    f"{base_cpu_us:>10,.1f}{p99:>9.2f}{base_p99:>9.2f}")
     return text
 
 

@@ -10,6 +10,8 @@ from cairn_cli.report.model import Figure, Result, Run
 _CPU_OF_ROWS = (1000.0, "CPU ns/row")
 _CPU_OF_OTHERS = (1.0, "CPU µs/op")
 _NAME_MAX = 60
+# (engine, line) -> (repeat, value) of each run that counts
+_Kept = dict[tuple[str, str], list[tuple[int, float]]]
 
 
 class Lines:
@@ -28,9 +30,9 @@ class Lines:
         one_step = len(set().union(*places.values())) == 1
         self._plain = {name for name, steps in places.items() if one_step or (
             len(steps) == 1 and all(result.repeatable.get(each) for each in steps))}
-        self._rates: dict[tuple[str, str], list[float | None]] = {}
-        self._cpus: dict[tuple[str, str], list[float | None]] = {}
-        self._p99s: dict[tuple[str, str], list[float | None]] = {}
+        self._rates: _Kept = {}
+        self._cpus: _Kept = {}
+        self._p99s: _Kept = {}
         for run in result.runs:
             if result.counts(run):
                 for name, line in run.table("outcome.lines").items():
@@ -43,11 +45,11 @@ class Lines:
         key = (run.engine, name if name in self._plain else _full_name(run.step, name))
         operations, seconds = line.get("operations"), line.get("seconds")
         if operations and seconds:
-            self._rates.setdefault(key, []).append(operations / seconds)
+            self._rates.setdefault(key, []).append((run.repeat, operations / seconds))
             if cpu := line.get("server_cpu_seconds"):
-                self._cpus.setdefault(key, []).append(1e6 * cpu / operations)
+                self._cpus.setdefault(key, []).append((run.repeat, 1e6 * cpu / operations))
             if p99 := line.get("p99_ms"):
-                self._p99s.setdefault(key, []).append(p99)
+                self._p99s.setdefault(key, []).append((run.repeat, p99))
 
     @property
     def names(self) -> list[str]:
@@ -62,20 +64,27 @@ class Lines:
 
     def rate(self, engine: str, name: str) -> Figure | None:
         """Operations per second."""
-        return model.figure(self._rates.get((engine, name), []))
+        return _figure(self._rates, engine, name)
 
     def cpu_us(self, engine: str, name: str) -> Figure | None:
         """The server's CPU per operation."""
-        return model.figure(self._cpus.get((engine, name), []))
+        return _figure(self._cpus, engine, name)
 
     def p99_ms(self, engine: str, name: str) -> Figure | None:
         """Of the response times."""
-        return model.figure(self._p99s.get((engine, name), []))
+        return _figure(self._p99s, engine, name)
 
     def relative_rate(self, engine: str, name: str) -> float | None:
         """To the base's."""
-        mine, other = self.rate(engine, name), self.rate(self.base, name)
-        return mine.median / other.median if mine and other and other.median else None
+        found = self._relative(self._rates, engine, name)
+        return found.median if found else None
+
+    def _relative(self, kept: _Kept, engine: str, name: str) -> Figure | None:
+        """The ratios to the base's within each repeat, in which both were measured seconds or minutes apart: a machine
+        that is slow for a while is so for both."""
+        base = dict(kept.get((self.base, name), []))
+        return model.figure([value / base[repeat] for repeat, value in kept.get((engine, name), [])
+                             if base.get(repeat)])
 
     def table(self) -> list[str]:
         """Relative rate and CPU of each engine, then all absolute figures."""
@@ -84,12 +93,12 @@ class Lines:
             return []
         lines = []
         if self.others:
-            lines += [f"Relative to {self.base}, worst first: rate (↑ more is better) and server CPU per"
-                      " operation (↓ less is better):", ""]
-            compared = [("rate ↑", self.rate), *([("CPU ↓", self.cpu_us)] if self._cpus else [])]
+            lines += [f"Relative to {self.base} within each repeat, worst first: rate (↑ more is better) and server"
+                      " CPU per operation (↓ less is better):", ""]
+            compared = [("rate ↑", self._rates), *([("CPU ↓", self._cpus)] if self._cpus else [])]
             heads = [f"{engine} {what}" for what, _ in compared for engine in self.others]
             lines += markdown.table(["", *heads], [[_head(name), *(
-                markdown.ratio(of(engine, name), of(self.base, name)) for _, of in compared for engine in self.others)]
+                markdown.ratio_shown(self._relative(kept, engine, name)) for _, kept in compared for engine in self.others)]
                 for name in names])
             lines += ["", "Absolute:", ""]
         factor, unit = self._cpu
@@ -102,6 +111,10 @@ class Lines:
         return lines + markdown.table(["", *heads], [
             [_head(name), *(_shown(of(engine, name), factor)
                                     for _, of, factor in wanted for engine in self._engines)] for name in names])
+
+
+def _figure(kept: _Kept, engine: str, name: str) -> Figure | None:
+    return model.figure([value for _, value in kept.get((engine, name), [])])
 
 
 def _shown(found: Figure | None, factor: float) -> str:

@@ -53,7 +53,15 @@ def ratio(figure: Figure | None, base: Figure | None) -> str:
     """To the base's median, with the digits a ratio deserves."""
     if figure is None or base is None or not base.median:
         return NONE
-    value = figure.median / base.median
+    return _ratio(figure.median / base.median)
+
+
+def ratio_shown(figure: Figure | None) -> str:
+    """A figure of ratios, with its spread."""
+    return NONE if figure is None else _ratio(figure.median) + spread(figure)
+
+
+def _ratio(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
