@@ -230,6 +230,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;
   bool RecordsAreEqual() const;
   void NoteAutoIncrement(const uchar* record);
+  void NoteChangedAutoIncrement(const uchar* old_record, const uchar* new_record);
 
   void UpdateIndexStatistics();
   bool IsForced(uint key) const;

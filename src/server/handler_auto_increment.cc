@@ -65,6 +65,14 @@ void Handler::NoteAutoIncrement(const uchar* record) {
   ActiveTransaction().AddTableCounters(access_->def().id, {.row_count = 0, .auto_increment_next = next});
 }
 
+// Whoever gave the row the number it keeps has noted that; a counter that every UPDATE raised anew would be a
+// second entry in the log and the memtables.
+void Handler::NoteChangedAutoIncrement(const uchar* old_record, const uchar* new_record) {
+  Field* field = table->found_next_number_field;
+  if (field == nullptr || new_record != table->record[0] || field->cmp_offset(old_record - new_record) == 0) return;
+  NoteAutoIncrement(new_record);
+}
+
 // Whether replaying the statement may number its rows otherwise. The binary log keeps the first number
 // only. The rest follow it as long as all were reserved at once: so if the count of rows is known.
 bool Handler::autoinc_lock_mode_stmt_unsafe() const {

@@ -111,7 +111,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
     CAIRN_RETURN_IF_ERROR(change());
     return referee_->AfterUpdate(old_record, new_record, touched);
   });
-  if (status.ok()) NoteAutoIncrement(new_record);
+  if (status.ok()) NoteChangedAutoIncrement(old_record, new_record);
   return FinishWrite(status);
 }
 
