@@ -14,7 +14,7 @@ from typing import Any
 
 from cairn_cli import report
 from cairn_cli.errors import CairnError
-from cairn_cli.report import load, markdown, model, readme
+from cairn_cli.report import load, markdown, model, readme, summary
 from cairn_cli.report.lines import Lines
 from cairn_cli.report.model import Figure
 
@@ -128,6 +128,15 @@ class LinesTest(SamplesTest):
         lines = Lines(load.one(self.store(content)), "innodb")
         self.assertIsNone(lines.relative_rate("cairn", "points-zipf"))
         self.assertEqual(lines.names[-1], "points-zipf")
+
+
+class ConditionsTest(unittest.TestCase):
+    """What held for all engines."""
+
+    def test_in_words(self) -> None:
+        self.assertEqual(summary.conditions({"cold": False, "one_core": True, "side_by_side": True, "flush_setting": 1}),
+                         "warm page cache; servers and clients on one core; servers paused while another has its turn;"
+                         " flush_log_at_trx_commit 1")
 
 
 class PicturesTest(SamplesTest):

@@ -53,6 +53,9 @@ def _add_common(parser: argparse.ArgumentParser, default: Conditions) -> None:
                        help="slow the disk down to this kind (default: %(default)s)")
     group.add_argument("--cold", action="store_true",
                        help="restart the server and drop the page cache before each step")
+    group.add_argument("--one-core", action="store_true",
+                       help="servers and clients on one core: with one client the scheduler's choice whether it shares"
+                            " a core with the server is worth a factor of two")
     group.add_argument("--flush-setting", type=int, choices=(0, 1, 2), default=default.flush_setting,
                        help="flush_log_at_trx_commit of every engine (default: %(default)s)")
     group.add_argument("--clients", type=_numbers, default=default.clients, metavar="N,N…",
@@ -91,6 +94,8 @@ def execute(workload: Workload, options: argparse.Namespace, *, keep: str | None
                         Server(name, build_type, plugins), paths.VAR / "bench" / f"{workload.NAME}-{engine.name}-files",
                         build_type)
 
+    if options.one_core:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # all that is started from here on inherits it
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with locks.held(paths.VAR / "bench" / f"{workload.NAME}.lock"):
@@ -191,7 +196,8 @@ def _head(workload: Workload, options: argparse.Namespace, hierarchy: conditions
     stated = asdict(options.conditions) | {
         "memory_limit": f"cgroup v{hierarchy.version}" if hierarchy and options.conditions.memory_bytes else "none",
         "cache_bytes": engines.cache_bytes(options.cache_memory_bytes) if workload.NEEDS_SERVER else None,
-        "device_limits": asdict(device) if device.limited else None, "side_by_side": options.side_by_side}
+        "device_limits": asdict(device) if device.limited else None, "side_by_side": options.side_by_side,
+        "one_core": options.one_core}
     common = ("engines", "conditions", "json", "command", "workload")
     own = {name: value for name, value in vars(options).items() if name not in common}
     return {"workload": workload.NAME, "unit": workload.UNIT,

@@ -167,6 +167,8 @@ def conditions(given: dict[str, Any]) -> str:
         words.append(f"device {device}" + (f" ({told})" if told else ""))
     if "cold" in given:
         words.append("page cache dropped before each step" if given["cold"] else "warm page cache")
+    if given.get("one_core"):
+        words.append("servers and clients on one core")
     if given.get("side_by_side"):
         words.append("servers paused while another has its turn")
     if given.get("flush_setting") is not None:
