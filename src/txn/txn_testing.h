@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/endian.h"
@@ -31,7 +32,10 @@ class TxnFixture : public store::StoreFixture {
       key->Append(ByteView("counters"));
       key->AppendBe64(table.value);
     };
-    hooks.on_commit = [this](TableId table, const store::TableCounters& change) { live[table].Add(change); };
+    hooks.on_commit = [this](TableId table, const store::TableCounters& change) {
+      std::lock_guard lock(live_mutex);
+      live[table].Add(change);
+    };
     manager = std::make_unique<TransactionManager>(*store, PointLocks::Options{}, hooks);
   }
   void CrashAll() {
@@ -101,7 +105,8 @@ class TxnFixture : public store::StoreFixture {
     return counters;
   }
 
-  std::map<TableId, store::TableCounters> live;
+  std::mutex live_mutex;
+  std::map<TableId, store::TableCounters> live;  // guarded by live_mutex while transactions commit
   std::unique_ptr<TransactionManager> manager;
 };
 
