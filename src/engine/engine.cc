@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/index_bounds.h"
+#include "engine/heap_trimmer.h"
 
 namespace cairn::engine {
 namespace {
@@ -20,12 +21,14 @@ using std::chrono::seconds;
 
 constexpr uint64_t kSortBytesMin = uint64_t{4} << 20;
 constexpr uint64_t kSortBytesMax = uint64_t{256} << 20;
+constexpr uint64_t kHeapSlackBytesMin = uint64_t{16} << 20;
 
 constexpr char kSyncTask[] = "make the log durable";
 constexpr char kReclaimTask[] = "reclaim dropped indexes";
 constexpr char kReliefTask[] = "relieve reads";
 constexpr char kPaceTask[] = "pace compactions";
 constexpr char kSpaceTask[] = "watch free space";
+constexpr char kTrimTask[] = "trim heaps";
 
 void Report(LogSink* log, LogLevel level, const std::string& line) {
   if (log != nullptr) log->Log(level, line);
@@ -56,6 +59,7 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   store_options.log = options.log;
   store_options.on_wal_failure = [log = options.log](const Status& status) { FailStop(log, status); };
   started->sort_memory_bytes_ = std::clamp(store_options.memory_bytes / 8, kSortBytesMin, kSortBytesMax);
+  started->heap_slack_bytes_ = std::max(store_options.memory_bytes / 8, kHeapSlackBytesMin);
   started->load_memory_ = std::make_unique<bulk::SortMemory>(started->sort_memory_bytes_);
   CAIRN_RETURN_IF_ERROR(store::Store::Open(store_options, &started->store_));
   CAIRN_RETURN_IF_ERROR(catalog::Catalog::Open(started->store_.get(), &started->catalog_));
@@ -105,6 +109,7 @@ void Engine::StartBackgroundWork(LogSink* log) {
     const Status status = store_->PaceCompactions(SteadyTimeUs());
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot change the pace of compactions: " + status.ToString());
   });
+  worker_->Add(kTrimTask, seconds(5), [trimmer = HeapTrimmer(heap_slack_bytes_)]() mutable { trimmer.Poll(); });
   worker_->Start();
   // Has a thread of its own, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();
