@@ -12,6 +12,7 @@ from cairn_cli import dependencies, paths, process
 from cairn_cli.errors import CairnError
 
 _SUITES = paths.ROOT / "mysql-test"
+_TSAN_SUPPRESSIONS = Path(__file__).with_name("tsan_suppressions.txt")
 
 
 def prepare(build_type: str) -> Path:
@@ -52,7 +53,8 @@ def sanitizer_environment(build_type: str) -> dict[str, str]:
     if build_type == "tsan":
         return {
             "LD_PRELOAD": _runtime("libtsan.so"),
-            "TSAN_OPTIONS": "ignore_interceptors_accesses=1:report_thread_leaks=0",
+            "TSAN_OPTIONS": "ignore_interceptors_accesses=1:report_thread_leaks=0:"
+                            f"suppressions='{_TSAN_SUPPRESSIONS}'",
         }
     return {}
 
