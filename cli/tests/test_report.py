@@ -134,7 +134,8 @@ class ConditionsTest(unittest.TestCase):
     """What held for all engines."""
 
     def test_in_words(self) -> None:
-        self.assertEqual(summary.conditions({"cold": False, "one_core": True, "side_by_side": True, "flush_setting": 1}),
+        given = {"cold": False, "one_core": True, "side_by_side": True, "flush_setting": 1}
+        self.assertEqual(summary.conditions(given),
                          "warm page cache; servers and clients on one core; servers paused while another has its turn;"
                          " flush_log_at_trx_commit 1")
 

@@ -102,7 +102,8 @@ def execute(workload: Workload, options: argparse.Namespace, *, keep: str | None
             if workload.NEEDS_SERVER:
                 frozen_plugins(plugins, build_type)
             runner.Runner(workload, options, found, make_instance, found.head["machine"]["disk"],
-                          block_trace=options.block_trace, side_by_side=options.side_by_side).run(found.steps, options.engines, keep)
+                          block_trace=options.block_trace, side_by_side=options.side_by_side).run(
+                found.steps, options.engines, keep)
     except KeyboardInterrupt:
         _show(workload, found, options)
         console.warn("interrupted: the results above are partial")

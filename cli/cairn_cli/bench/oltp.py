@@ -3,7 +3,7 @@
 
 import argparse
 import statistics
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from cairn_cli.bench import sysbench
@@ -164,8 +164,8 @@ Repeats = Mapping[int, Mapping[str, Mapping[str, float]]]  # number -> line -> f
 def relative_lines(own: Repeats, base: Repeats) -> list[str]:
     """One row for each line both have: QPS and CPU per query over the base's, lowest QPS ratio first.
 
-    The ratios are medians of those within each repeat, in which both were measured seconds or minutes apart. In brackets: the
-    spread of that of QPS; nothing for a single repeat.
+    The ratios are medians of those within each repeat, in which both were measured seconds or minutes apart.
+    In brackets: the spread of that of QPS; nothing for a single repeat.
     """
     rows = []
     for name in BY_NAME:

@@ -72,7 +72,6 @@ class Runner:
                                     self._warn)
         self._side_by_side = side_by_side and not block_trace
         self._instances: dict[str, Instance] = {}
-        self._running: Instance | None = None
         self._taking_turns: set[str] = set()  # engines whose last step was a repeatable one
         self._failed: set[str] = set()
 
@@ -109,7 +108,7 @@ class Runner:
             instance, target = self._turn(take)
             return take.advance(instance, target)
         except CairnError as error:
-            take.fail("failed", self._why_failed(str(error)),
+            take.fail("failed", self._why_failed(take.engine, str(error)),
                       error.outcome if isinstance(error, StepFailed) else None)
             self._failed.add(take.engine.name)
             return True
@@ -128,7 +127,6 @@ class Runner:
             instance.prepare()
         instance = self._instances[engine.name]
         self._make_way(instance, pause=self._side_by_side and take.step.repeatable)
-        self._running = instance
         (self._taking_turns.add if take.step.repeatable else self._taking_turns.discard)(engine.name)
         if self._options.conditions.cold:
             conditions.drop_caches()
@@ -147,8 +145,8 @@ class Runner:
             else:
                 other.stop()
 
-    def _why_failed(self, error: str) -> str:
-        instance = self._running
+    def _why_failed(self, engine: Engine, error: str) -> str:
+        instance = self._instances.get(engine.name)
         if instance is None or not instance.pid or instance.alive():
             return error
         why = instance.why_dead()

@@ -13,7 +13,7 @@ from cairn_cli.bench import flash, metrics, results
 from cairn_cli.bench.block_trace import BlockTrace
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.instance import Instance
-from cairn_cli.bench.workload import Outcome, Step, StepFailed, Target, Workload
+from cairn_cli.bench.workload import Outcome, Step, Target, Workload
 from cairn_cli.errors import CairnError
 
 

@@ -98,7 +98,8 @@ class Lines:
             compared = [("rate ↑", self._rates), *([("CPU ↓", self._cpus)] if self._cpus else [])]
             heads = [f"{engine} {what}" for what, _ in compared for engine in self.others]
             lines += markdown.table(["", *heads], [[_head(name), *(
-                markdown.ratio_shown(self._relative(kept, engine, name)) for _, kept in compared for engine in self.others)]
+                markdown.ratio_shown(self._relative(kept, engine, name))
+                for _, kept in compared for engine in self.others)]
                 for name in names])
             lines += ["", "Absolute:", ""]
         factor, unit = self._cpu
