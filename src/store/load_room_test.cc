@@ -167,7 +167,8 @@ TEST_F(LoadRoomTest, FilesAreFew) {
     ASSERT_NE(pending, nullptr);
   }
   EXPECT_GT(pending->record().file_count, 16u);
-  EXPECT_LE(pending->record().file_count, 33u);
+  // Eight each of 20, 40, 80 and 160 KB and two of 320, some KB more or less as the threads that compress keep up.
+  EXPECT_LE(pending->record().file_count, 36u);
   EXPECT_EQ(pending->record().first_key, Key(1, 0));
   EXPECT_EQ(pending->record().last_row_key, Key(1, kManyRows - 1));
   auto transaction = store->BeginWrite();
