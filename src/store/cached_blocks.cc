@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Blocks are found by their place in the file, which the index tells, and are RocksDB's: checked when they came into the cache.
+// Blocks are found by their place in the file, which the index tells.
 #include "store/cached_blocks.h"
 
-#include "cache/cache_key.h"
 #include "monitoring/statistics_impl.h"
-#include "table/block_based/block_cache.h"
+
+#include "store/cached_block.h"
 
 namespace cairn::store {
 namespace {
@@ -19,15 +19,6 @@ struct TableMember {
 };
 template struct TableMember<&rocks::BlockBasedTableIterator::table_>;
 const rocks::BlockBasedTable& TableOf(const rocks::BlockBasedTableIterator& table);
-
-template <auto kEnd, auto kProtectionBytes>
-struct BlockMembers {
-  friend uint32_t EndOf(const rocks::Block& block) { return block.*kEnd; }
-  friend uint8_t ProtectionBytesOf(const rocks::Block& block) { return block.*kProtectionBytes; }
-};
-template struct BlockMembers<&rocks::Block::restart_offset_, &rocks::Block::protection_bytes_per_key_>;
-uint32_t EndOf(const rocks::Block& block);
-uint8_t ProtectionBytesOf(const rocks::Block& block);
 
 }  // namespace
 
@@ -74,23 +65,16 @@ void CachedBlocks::LookUp() {
   // No entry may be between the two.
   if (separators_.ReadHandle(at_, &here) != separators_.Point(at_ + 1)) return;
   if (separators_.ReadHandle(at_ + 1, &next) == nullptr) return;
-  const rocks::CacheKey key = table_->get_rep()->base_cache_key.WithOffsetForMinSizeRecord(next.offset());
-  next_ = cache_->Lookup(key.AsSlice());
+  next_ = LookUpBlock(*table_->get_rep(), rocks::CacheEntryRole::kDataBlock, next.offset());
   if (next_ == nullptr) return;
-  const rocks::Cache::CacheItemHelper* const kind = cache_->GetCacheItemHelper(next_);
-  if (kind == nullptr || kind->role != rocks::CacheEntryRole::kDataBlock || cache_->Value(next_) == nullptr) {
-    cache_->Release(next_);
-    next_ = nullptr;
-    return;
-  }
-  const auto* const block = static_cast<const char*>(cache_->Value(next_));
+  const auto* const block = reinterpret_cast<const char*>(&BlockOf(*table_->get_rep(), next_));
   for (size_t line = 0; line < sizeof(rocks::Block); line += kLineBytes) __builtin_prefetch(block + line);
 }
 
 void CachedBlocks::Fetch() {
   LookUp();
   if (next_ == nullptr) return;
-  const char* const entries = static_cast<const rocks::Block_kData*>(cache_->Value(next_))->data();
+  const char* const entries = BlockOf(*table_->get_rep(), next_).data();
   for (size_t line = 0; line < kFetchedBytes; line += kLineBytes) __builtin_prefetch(entries + line);
   if (at_ + 2 < separators_.point_count) __builtin_prefetch(separators_.Point(at_ + 2));
 }
@@ -98,13 +82,7 @@ void CachedBlocks::Fetch() {
 bool CachedBlocks::Peek(Block* block) {
   LookUp();
   if (next_ == nullptr) return false;
-  const rocks::Block& found = *static_cast<const rocks::Block_kData*>(cache_->Value(next_));
-  if (found.size() == 0 || found.NumRestarts() == 0 || found.HasSeparatedKV() || ProtectionBytesOf(found) != 0) {
-    return false;
-  }
-  block->entries.begin = reinterpret_cast<const uint8_t*>(found.data());
-  block->entries.end = block->entries.begin + EndOf(found);
-  block->entries.point_count = found.NumRestarts();
+  if (!ReadEntries(BlockOf(*table_->get_rep(), next_), &block->entries)) return false;
   block->sequence = table_->get_rep()->get_global_seqno(rocks::BlockType::kData);
   return true;
 }

@@ -4,27 +4,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "db/dbformat.h"
+#include "monitoring/statistics_impl.h"
 #include "table/format.h"
 
 #include "base/endian.h"
 #include "store/block_entry.h"
+#include "store/cached_block.h"
 #include "store/rocks_status.h"
 
 namespace cairn::store {
-namespace {
-
-// Eight bytes from `begin` on, as a number that orders as they do; zeros are behind the end.
-inline uint64_t NumberAt(ByteView key, size_t begin) {
-  if (key.size() >= begin + sizeof(uint64_t)) return LoadBe64(key.data() + begin);
-  char bytes[sizeof(uint64_t)] = {};
-  if (key.size() > begin) std::memcpy(bytes, key.data() + begin, key.size() - begin);
-  return LoadBe64(bytes);
-}
-
-}  // namespace
-
 bool FileFinder::Open(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read) {
   const rocks::BlockBasedTable::Rep& file = *table.get_rep();
   if (!IndexSeparators::Serve(file)) return false;
@@ -34,143 +25,120 @@ bool FileFinder::Open(const rocks::BlockBasedTable& table, const rocks::ReadOpti
     delete index;
     return false;
   }
-  if (!separators_.Load(file, index_)) {
+  if (!own_.separators.Load(file, index_)) {
     index_.Invalidate(rocks::Status::OK());
     return false;
   }
-  table_ = &table;
-  read_ = &read;
-  guess_ = Guess();
-  credit_ = kCreditAtFirst;
+  own_.Forget();
+  find_count_ = 0;
+  Reset(table, read, own_);
   return true;
+}
+
+void FileFinder::Open(const HeldIndex& index, const rocks::ReadOptions& read) { Reset(index.table(), read, index.search()); }
+
+void FileFinder::Reset(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const IndexSearch& search) {
+  table_ = &table;
+  search_ = &search;
+  read_ = &read;
+  credit_ = kCreditAtFirst;
 }
 
 void FileFinder::Close() {
   if (table_ == nullptr) return;
-  block_.Invalidate(rocks::Status::OK());
-  block_offset_ = kNoBlock;
-  next_ = nullptr;
+  CloseBlock();
+  if (hit_count_ != 0) {
+    rocks::Statistics* const statistics = table_->get_rep()->ioptions.stats;
+    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_HIT, hit_count_);
+    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_DATA_HIT, hit_count_);
+    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_BYTES_READ, hit_bytes_);
+    hit_count_ = hit_bytes_ = 0;
+  }
   table_ = nullptr;
-  index_.Invalidate(rocks::Status::OK());  // may end the table
+  if (search_ == &own_) index_.Invalidate(rocks::Status::OK());  // may end the table
 }
 
-bool FileFinder::MakeGuess() {
-  char id[sizeof(uint32_t)];
-  StoreBe32(id, guess_.index_id);
-  const ByteView begin = AsBytes(id, sizeof id);
-  guess_.first = 0;
-  if (!separators_.Bisect([&](ByteView separator) { return separator < begin; }, &guess_.first, separators_.point_count)) return false;
-  uint32_t end = guess_.first;
-  if (!separators_.Bisect([&](ByteView separator) { return separator.starts_with(begin); }, &end, separators_.point_count)) {
-    return false;
+void FileFinder::LearnOwn(ByteView key) {
+  if (key.size() < sizeof(uint32_t)) return;
+  const uint32_t index_id = LoadBe32(key.data());
+  if (index_id != last_index_id_) {
+    last_index_id_ = index_id;
+    find_count_ = 0;
   }
-  if (end - guess_.first < kGuessedCountMin) return true;
-  ByteView last_key;
-  if (separators_.Read(guess_.first, &guess_.first_key) == nullptr || separators_.Read(end - 1, &last_key) == nullptr) return false;
-  const auto apart = std::mismatch(guess_.first_key.begin(), guess_.first_key.end(), last_key.begin(), last_key.end());
-  guess_.shared_bytes = static_cast<size_t>(apart.second - last_key.begin());
-  guess_.first_number = NumberAt(guess_.first_key, guess_.shared_bytes);
-  const uint64_t last_number = NumberAt(last_key, guess_.shared_bytes);
-  if (last_number <= guess_.first_number) return true;
-  guess_.count = end - guess_.first;
-  guess_.per_number = (guess_.count - 1) / static_cast<double>(last_number - guess_.first_number);
-  return true;
-}
-
-// False: there is no guess.
-bool FileFinder::GuessAt(ByteView key, uint32_t* at) {
-  if (guess_.count == 0 || guess_.poor_count == kPoorGuessesMax) return false;
-  const int order = key.substr(0, guess_.shared_bytes).compare(guess_.first_key.substr(0, guess_.shared_bytes));
-  const uint64_t number = NumberAt(key, guess_.shared_bytes);
-  double distance = 0;
-  if (order > 0) {
-    distance = guess_.count;
-  } else if (order == 0 && number > guess_.first_number) {
-    distance = static_cast<double>(number - guess_.first_number) * guess_.per_number;
-  }
-  *at = guess_.first + static_cast<uint32_t>(std::min<double>(distance, guess_.count - 1));
-  return true;
-}
-
-// Bounds the search from `at` on, in steps that double.
-bool FileFinder::Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const {
-  ByteView separator;
-  if (separators_.Read(at, &separator) == nullptr) return false;
-  const bool upwards = separators_.IsBefore(separator, ToView(key.internal_key()));
-  if (upwards) {
-    *low = at + 1;
-  } else {
-    *high = at;
-  }
-  for (uint32_t step = 1; *low < *high; step *= 2) {
-    const uint32_t next = upwards ? at + std::min(step, *high - 1 - at) : at - std::min(step, at - *low);
-    if (separators_.Read(next, &separator) == nullptr) return false;
-    if (separators_.IsBefore(separator, ToView(key.internal_key()))) {
-      *low = next + 1;
-      if (!upwards) break;
-    } else {
-      *high = next;
-      if (upwards) break;
-    }
-  }
-  return true;
-}
-
-// The first separator that is not before the key. False: the index is malformed.
-bool FileFinder::FindSeparator(const rocks::LookupKey& key, uint32_t* found) {
-  const ByteView user_key = ToView(key.user_key());
-  uint32_t low = 0, high = separators_.point_count, guessed = 0;
-  bool is_guessed = false;
-  if (user_key.size() >= sizeof(uint32_t)) {
-    const uint32_t index_id = LoadBe32(user_key.data());
-    if (index_id != guess_.index_id) {
-      guess_ = Guess();
-      guess_.index_id = index_id;
-    }
-    if (guess_.find_count < kFindsBeforeGuess && ++guess_.find_count == kFindsBeforeGuess && !MakeGuess()) return false;
-    is_guessed = GuessAt(user_key, &guessed);
-    if (is_guessed && !Gallop(key, guessed, &low, &high)) return false;
-  }
-  if (!separators_.Bisect([&](ByteView separator) { return separators_.IsBefore(separator, ToView(key.internal_key())); }, &low, high)) return false;
-  if (is_guessed && std::max(low, guessed) - std::min(low, guessed) > guess_.count / 16) ++guess_.poor_count;
-  *found = low;
-  return true;
+  if (find_count_ < kFindsBeforeLearning && ++find_count_ == kFindsBeforeLearning && !own_.HasLearned(index_id)) own_.Learn(index_id);
 }
 
 // The block of the first separator that is not before the key: the only one that can have the first version that is seen, or
 // else it is first in the next one. Unknown: the index does not store each key whole.
 FileFinder::Where FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block) {
+  if (search_ == &own_) LearnOwn(ToView(key.user_key()));
+  const IndexSeparators& separators = search_->separators;
   uint32_t found;
-  if (!FindSeparator(key, &found)) return Where::kMalformed;
-  const bool is_behind_all = found == separators_.point_count;
-  if (!is_behind_all && separators_.ReadHandle(found, block) == nullptr) return Where::kMalformed;
+  if (!search_->Find(key, &found)) return Where::kMalformed;
+  const bool is_behind_all = found == separators.point_count;
+  if (!is_behind_all && separators.ReadHandle(found, block) == nullptr) return Where::kMalformed;
   // No entry may be between the one before and this one.
   rocks::BlockHandle before;
-  const uint8_t* const begin = is_behind_all ? separators_.end : separators_.Point(found);
-  const uint8_t* const end_before = found == 0 ? separators_.begin : separators_.ReadHandle(found - 1, &before);
+  const uint8_t* const begin = is_behind_all ? separators.end : separators.Point(found);
+  const uint8_t* const end_before = found == 0 ? separators.begin : separators.ReadHandle(found - 1, &before);
   if (end_before == nullptr) return Where::kMalformed;
   if (end_before != begin) return Where::kUnknown;
   return is_behind_all ? Where::kBehindAll : Where::kInBlock;
 }
 
+void FileFinder::CloseBlock() {
+  next_ = nullptr;
+  if (block_offset_ == kNoBlock) return;
+  block_offset_ = kNoBlock;
+  if (cached_ != nullptr) {
+    table_->get_rep()->table_options.block_cache->Release(std::exchange(cached_, nullptr));
+  } else {
+    block_.Invalidate(rocks::Status::OK());
+  }
+}
+
 bool FileFinder::OpenBlock(const rocks::BlockHandle& block) {
   if (block.offset() == block_offset_) return true;
-  next_ = nullptr;
-  block_offset_ = kNoBlock;
-  block_.Invalidate(rocks::Status::OK());
+  CloseBlock();
+  if (!OpenCachedBlock(block) && !ReadBlock(block)) return false;
+  block_offset_ = block.offset();
+  has_own_sequence_ = own_sequence_ != rocks::kDisableGlobalSequenceNumber;
+  return true;
+}
+
+// False: it is not in the cache, or of another form.
+bool FileFinder::OpenCachedBlock(const rocks::BlockHandle& block) {
+  const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
+  rocks::Cache* const cache = file.table_options.block_cache.get();
+  if (cache == nullptr) return false;
+  rocks::Cache::Handle* const found = LookUpBlock(file, rocks::CacheEntryRole::kDataBlock, block.offset());
+  if (found == nullptr) return false;
+  if (!ReadEntries(BlockOf(file, found), &entries_)) {
+    cache->Release(found);
+    return false;
+  }
+  cached_ = found;
+  own_sequence_ = file.get_global_seqno(rocks::BlockType::kData);
+  ++hit_count_;
+  hit_bytes_ += cache->GetUsage(found);
+  return true;
+}
+
+bool FileFinder::ReadBlock(const rocks::BlockHandle& block) {
   rocks::Status status;
   table_->NewDataBlockIterator<rocks::DataBlockIter>(*read_, block, &block_, rocks::BlockType::kData,
                                                      /*get_context=*/nullptr, &lookup_, /*prefetch_buffer=*/nullptr,
                                                      /*for_compaction=*/false, /*async_read=*/false, status,
                                                      /*use_block_cache_for_lookup=*/true);
   using Data = OpenBlockIter<rocks::Slice>;
-  if (!status.ok() || !Data::IsPlain(block_)) return false;
-  block_offset_ = block.offset();
+  if (!status.ok() || !Data::IsPlain(block_)) {
+    block_.Invalidate(rocks::Status::OK());
+    return false;
+  }
   entries_.begin = reinterpret_cast<const uint8_t*>(Data::Data(block_));
   entries_.end = entries_.begin + Data::End(block_);
   entries_.point_count = Data::PointCount(block_);
   own_sequence_ = Data::Sequence(block_);
-  has_own_sequence_ = own_sequence_ != rocks::kDisableGlobalSequenceNumber;
   return true;
 }
 
@@ -280,9 +248,15 @@ FileFinder::Answer FileFinder::Find(const rocks::LookupKey& key, ByteView* value
 
 void FileFinder::PinTo(ByteView value, rocks::PinnableSlice* slice) {
   next_ = nullptr;
-  block_offset_ = kNoBlock;
-  if (block_.IsValuePinned()) {
+  if (cached_ != nullptr) {
+    const auto release = [](void* cache, void* handle) {
+      static_cast<rocks::Cache*>(cache)->Release(static_cast<rocks::Cache::Handle*>(handle));
+    };
+    slice->PinSlice(ToSlice(value), release, table_->get_rep()->table_options.block_cache.get(), std::exchange(cached_, nullptr));
+    block_offset_ = kNoBlock;
+  } else if (block_.IsValuePinned()) {
     slice->PinSlice(ToSlice(value), &block_);
+    block_offset_ = kNoBlock;
   } else {
     slice->PinSelf(ToSlice(value));
   }

@@ -13,7 +13,8 @@
 #include "table/block_based/block_based_table_reader.h"
 
 #include "base/bytes.h"
-#include "store/index_separators.h"
+#include "store/held_indexes.h"
+#include "store/index_search.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -21,16 +22,15 @@ namespace cairn::store {
 // What the seek of RocksDB's iterator over a file does for one key, without its calls: they are half of a read whose blocks
 // are cached. Blocks are got from the cache or the file by RocksDB, checksums and all.
 //
-// A binary search of a large index misses the processor's caches at most of its steps. Once some keys of one index of the
-// server were looked for, it begins where their numbers let the key be expected, and goes on from there in
-// doubling steps: right for keys spread evenly, and given up where it is not.
+// An index that is held for all (HeldIndexes) need not be got, and is searched by what was learned of it; one that is
+// not is learned once some keys of one index of the server were looked for.
 //
 // Only files as RocksDB makes them by our settings are read so: one binary searched index with each key stored whole,
 // blocks without separate values or checksums for each entry. For any other, for entries of other kinds, and for blocks that
 // cannot be read, the answer is kAskTable: RocksDB's own way tells what it is. It does not check where restart points and
 // lengths lead, so where these lead out of the block it is not asked.
 //
-// Lifetime: the table and `read` must outlive it or its Close().
+// Lifetime: the table or the held index, and `read`, must outlive it or its Close().
 // Thread rule: one thread at a time.
 class FileFinder final {
  public:
@@ -49,10 +49,12 @@ class FileFinder final {
 
   // False: the file is of another kind, or its index cannot be read. Precondition: closed.
   bool Open(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read);
+  // The same by an index that is held. Precondition: closed.
+  void Open(const HeldIndex& index, const rocks::ReadOptions& read);
   void Close();
   bool is_open() const { return table_ != nullptr; }
 
-  // What is to be cleaned up when this closes. Precondition: open.
+  // What is to be cleaned up when this closes. Precondition: open, and not by an index that is held.
   rocks::Cleanable& held() { return index_; }
 
   // The newest version of the key up to the sequence number that `key` has. The value lives in a block that is held until
@@ -63,18 +65,6 @@ class FileFinder final {
   void PinTo(ByteView value, rocks::PinnableSlice* slice);
 
  private:
-  // Where the separators of one index lie, and where among them a key is thought to be.
-  struct Guess {
-    uint32_t index_id = 0;
-    int find_count = 0;  // of keys of the index, one after the other
-    int poor_count = 0;
-    uint32_t first = 0;       // the rest is set by MakeGuess
-    uint32_t count = 0;       // 0: no guess is made
-    size_t shared_bytes = 0;  // that all of the separators begin with
-    ByteView first_key;
-    uint64_t first_number = 0;
-    double per_number = 0;
-  };
   // How a search within a block ended.
   enum class End : uint8_t { kFound, kRemoved, kBehind, kOutOfEntries, kOutOfSteps, kOtherKind, kMalformed };
   enum class Where : uint8_t { kInBlock, kBehindAll, kUnknown, kMalformed };
@@ -85,37 +75,44 @@ class FileFinder final {
   // Keys that come in order are looked for right behind the one before, until that was in vain this often.
   static constexpr int kCreditAtFirst = 1;
   static constexpr int kCreditMax = 4;
-  // To look where an index begins and ends is worth its price from so many keys on.
-  static constexpr int kFindsBeforeGuess = 5;
-  static constexpr uint32_t kGuessedCountMin = 32;
-  static constexpr int kPoorGuessesMax = 2;
+  // To learn an index is worth its price from so many keys on.
+  static constexpr int kFindsBeforeLearning = 5;
 
-  bool MakeGuess();
-  bool GuessAt(ByteView key, uint32_t* at);
-  bool Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const;
-  bool FindSeparator(const rocks::LookupKey& key, uint32_t* found);
+  void Reset(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const IndexSearch& search);
+  void LearnOwn(ByteView key);
   Where FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block);
   End Search(const rocks::LookupKey& key, ByteView* value);
   bool OpenBlock(const rocks::BlockHandle& block);
+  bool OpenCachedBlock(const rocks::BlockHandle& block);
+  bool ReadBlock(const rocks::BlockHandle& block);
+  void CloseBlock();
   End FindInBlock(ByteView key, uint64_t sequence, ByteView* value);
   End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);
   ByteView LastKey() const { return entry_key_.view().substr(0, entry_key_.size() - kTrailerBytes); }
 
   const rocks::BlockBasedTable* table_ = nullptr;
+  const IndexSearch* search_ = nullptr;
   const rocks::ReadOptions* read_ = nullptr;
-  rocks::BlockCacheLookupContext lookup_{rocks::TableReaderCaller::kUserGet};
-  rocks::IndexBlockIter index_;  // both only hold their block
-  rocks::DataBlockIter block_;
-  IndexSeparators separators_;
-  Guess guess_;
 
   uint64_t block_offset_ = kNoBlock;
   BlockEntries entries_;
-  bool has_own_sequence_ = false;  // all entries of the file have one, which is not stored with them
+  rocks::Cache::Handle* cached_ = nullptr;  // of the block, unless block_ has it
   uint64_t own_sequence_ = 0;
+  bool has_own_sequence_ = false;  // all entries of the file have one, which is not stored with them
+  int credit_ = kCreditAtFirst;
   const uint8_t* next_ = nullptr;  // the entry behind entry_key_; null: no position
   ByteBuffer entry_key_;           // as it is stored, with its trailer
-  int credit_ = kCreditAtFirst;
+  uint64_t hit_count_ = 0;         // of blocks found in the cache; not yet ticked
+  uint64_t hit_bytes_ = 0;
+
+  // Of an index that is not held for all.
+  IndexSearch own_;
+  uint32_t last_index_id_ = 0;
+  int find_count_ = 0;  // of keys of that index of the server, one after the other
+
+  rocks::BlockCacheLookupContext lookup_{rocks::TableReaderCaller::kUserGet};
+  rocks::IndexBlockIter index_;  // both only hold their block
+  rocks::DataBlockIter block_;
 };
 
 }  // namespace cairn::store

@@ -39,6 +39,8 @@ class HeldTable final {
 
   // Precondition: found.
   rocks::TableReader& reader() const { return *reader_; }
+  // Whether the version keeps the reader open, as long as it is there itself. Precondition: found.
+  bool is_kept_by_version() const { return handle_ == nullptr; }
 
   // Gives the hold to `holder`, which ends it when it is cleaned up.
   void HandTo(rocks::Cleanable* holder) {

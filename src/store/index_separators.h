@@ -51,7 +51,7 @@ struct BlockEntries {
 // Of one binary searched index with each key stored whole, as our settings make it. Each separator is at or behind the
 // last entry of its block and before the first of the next. Every length is checked.
 //
-// Lifetime: whoever loads it has the index block held by the iterator that it was loaded from.
+// Lifetime: whoever loads it has the index block held, by the iterator that it was loaded from or in the cache.
 class IndexSeparators : public BlockEntries {
  public:
   static constexpr size_t kTrailerBytes = 8;
@@ -72,6 +72,12 @@ class IndexSeparators : public BlockEntries {
     point_count = Index::PointCount(index);
     have_trailers_ = file.index_key_includes_seq;
     return true;
+  }
+
+  // The entries of an index block. Precondition: Serve(file).
+  void Load(const rocks::BlockBasedTable::Rep& file, const BlockEntries& entries) {
+    static_cast<BlockEntries&>(*this) = entries;
+    have_trailers_ = file.index_key_includes_seq;
   }
 
   // Where the key ends, and its block's handle begins; null: it is malformed.

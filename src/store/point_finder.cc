@@ -68,7 +68,7 @@ void PointFinder::Close() {
   if (version_ == nullptr) return;
   for (Place& place : places_) ClosePlace(&place);
   Tick();
-  db_->CleanupIteratorSuperVersion(version_, /*background_purge=*/false);
+  source_.db->CleanupIteratorSuperVersion(version_, /*background_purge=*/false);
   version_ = nullptr;
 }
 
@@ -82,7 +82,7 @@ void PointFinder::ClosePlace(Place* place) {
 
 // Of what most reads never do there is nothing to tick.
 void PointFinder::Tick() {
-  rocks::Statistics* const statistics = family_->ioptions().stats;
+  rocks::Statistics* const statistics = source_.family->ioptions().stats;
   const auto tick = [&](uint32_t ticker, uint64_t count) {
     if (count != 0) rocks::RecordTick(statistics, ticker, count);
   };
@@ -96,37 +96,48 @@ void PointFinder::Tick() {
   tally_ = Tally();
 }
 
-void PointFinder::HoldCurrent(rocks::DBImpl* db, rocks::ColumnFamilyData* family) {
-  if (version_ != nullptr && family_ == family && version_->version_number == family->GetSuperVersionNumber()) return;
+void PointFinder::HoldCurrent(const Source& source) {
+  if (version_ != nullptr && source_.family == source.family &&
+      version_->version_number == source.family->GetSuperVersionNumber()) {
+    return;
+  }
   Close();
-  db_ = db;
-  family_ = family;
-  version_ = family->GetReferencedSuperVersion(db);
+  source_ = source;
+  version_ = source.family->GetReferencedSuperVersion(source.db);
+  ForgetIfOther();
 }
 
-PointFinder::Answer PointFinder::Get(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key,
-                                     const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice, ByteView* view) {
-  HoldCurrent(db, static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd());
+// Versions of a family are numbered, and no number comes up again.
+void PointFinder::ForgetIfOther() {
+  if (known_version_ == version_->version_number && known_family_ == source_.family && known_store_ == source_.held->id()) return;
+  known_.fill(Known());
+  known_version_ = version_->version_number;
+  known_family_ = source_.family;
+  known_store_ = source_.held->id();
+}
+
+PointFinder::Answer PointFinder::Get(const Source& source, ByteView key, const rocks::Snapshot* snapshot,
+                                     rocks::PinnableSlice* slice, ByteView* view) {
+  HoldCurrent(source);
   return Find(key, snapshot, /*once=*/false, slice, view);
 }
 
 // By the view that each thread has for itself: threads do not meet at its count of holders.
-PointFinder::Answer PointFinder::GetOnce(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key,
-                                         const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice,
-                                         ByteView* view) {
-  db_ = db;
-  family_ = static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd();
-  version_ = db->GetAndRefSuperVersion(family_);
+PointFinder::Answer PointFinder::GetOnce(const Source& source, ByteView key, const rocks::Snapshot* snapshot,
+                                         rocks::PinnableSlice* slice, ByteView* view) {
+  source_ = source;
+  version_ = source.db->GetAndRefSuperVersion(source.family);
+  ForgetIfOther();
   const Answer answer = Find(key, snapshot, /*once=*/true, slice, view);
   Tick();
-  db->ReturnAndCleanupSuperVersion(family_, std::exchange(version_, nullptr));
+  source.db->ReturnAndCleanupSuperVersion(source.family, std::exchange(version_, nullptr));
   return answer;
 }
 
 PointFinder::Answer PointFinder::Find(ByteView key, const rocks::Snapshot* snapshot, bool once,
                                       rocks::PinnableSlice* slice, ByteView* view) {
   // After the view: what a flush or a compaction in between drops is not missed then.
-  const uint64_t sequence = snapshot == nullptr ? db_->GetLatestSequenceNumber() : snapshot->GetSequenceNumber();
+  const uint64_t sequence = snapshot == nullptr ? source_.db->GetLatestSequenceNumber() : snapshot->GetSequenceNumber();
   const rocks::LookupKey lookup(ToSlice(key), sequence);
   bool decided = false;
   Answer answer = AskMemtables(lookup, slice, view, &decided);
@@ -203,7 +214,7 @@ PointFinder::Answer PointFinder::AskMemtables(const rocks::LookupKey& key, rocks
 }
 
 bool PointFinder::FindTable(const Candidate& candidate, HeldTable* table) {
-  if (!table->Find(family_, *version_, read_, candidate.level, *candidate.file->file_metadata).ok()) return false;
+  if (!table->Find(source_.family, *version_, read_, candidate.level, *candidate.file->file_metadata).ok()) return false;
   // What the version knows of a file is filled in lazily, by another thread.
   return table->reader().GetTableProperties()->num_range_deletions == 0;
 }
@@ -216,7 +227,7 @@ PointFinder::Answer PointFinder::AskFile(const Candidate& candidate, const rocks
   if (!FindTable(candidate, &table)) return Answer::kAskStore;
   rocks::MergeContext merges;
   rocks::SequenceNumber covering = 0;
-  rocks::GetContext context(family_->user_comparator(), nullptr, nullptr, nullptr, rocks::GetContext::kNotFound,
+  rocks::GetContext context(source_.family->user_comparator(), nullptr, nullptr, nullptr, rocks::GetContext::kNotFound,
                             key.user_key(), slice, nullptr, nullptr, &merges, /*do_merge=*/true, &covering, nullptr);
   const rocks::Status status =
       table.reader().Get(read_, key.internal_key(), &context, version_->mutable_cf_options.prefix_extractor.get(),
@@ -230,18 +241,35 @@ PointFinder::Answer PointFinder::AskFile(const Candidate& candidate, const rocks
   }
 }
 
+// Null: it is not held for all.
+const HeldIndex* PointFinder::HeldIndexOf(const Candidate& candidate) {
+  const uint64_t number = candidate.file->fd.GetNumber();
+  Known& known = known_[number % kPlaceCount];
+  if (known.file_number == number) return known.index;
+  HeldTable table;
+  if (!FindTable(candidate, &table)) return nullptr;
+  known = {number, nullptr};
+  const auto* const blocks = dynamic_cast<const rocks::BlockBasedTable*>(&table.reader());
+  if (blocks != nullptr && table.is_kept_by_version()) known.index = source_.held->Get(number, *blocks, read_);
+  return known.index;
+}
+
 bool PointFinder::OpenPlace(const Candidate& candidate, Place* place) {
   ClosePlace(place);
+  const HeldIndex* const index = HeldIndexOf(candidate);
   HeldTable table;
-  if (!FindTable(candidate, &table)) return false;
+  if (index == nullptr && !FindTable(candidate, &table)) return false;
   std::unique_ptr<FileFinder> finder = spare_ != nullptr ? std::move(spare_) : std::make_unique<FileFinder>();
   place->file_number = candidate.file->fd.GetNumber();
-  const auto* const blocks = dynamic_cast<const rocks::BlockBasedTable*>(&table.reader());
-  if (blocks == nullptr || !finder->Open(*blocks, read_)) {
+  const auto* const blocks = index != nullptr ? &index->table() : dynamic_cast<const rocks::BlockBasedTable*>(&table.reader());
+  if (index != nullptr) {
+    finder->Open(*index, read_);
+  } else if (blocks != nullptr && finder->Open(*blocks, read_)) {
+    table.HandTo(&finder->held());
+  } else {
     spare_ = std::move(finder);
     return true;
   }
-  table.HandTo(&finder->held());
   place->finder = std::move(finder);
   if (blocks->get_rep()->whole_key_filtering) place->filter = blocks->get_rep()->filter.get();
   return true;

@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "store/file_finder.h"
+#include "store/held_indexes.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -22,7 +23,8 @@ class HeldTable;
 
 // What DBImpl::Get does for a family that has plain values and point deletions only, without what it does anew for each
 // key: memtables and files of one moment are kept while they are the current ones, and of files that come up again the
-// index and the block that was found last. It ticks what Get ticks.
+// index and the block that was found last. It ticks what Get ticks. Which indexes are held for all (HeldIndexes) it knows
+// from statement to statement, for as long as the files are the same.
 //
 // A key can be in memtables, in any files of level 0 and in one file of each other level, or in neighbours: a compaction
 // may end a file between two versions of a key. All of these files but the last are asked by their filters, as Get does. The
@@ -39,6 +41,13 @@ class PointFinder final {
     kDamaged,   // a block of damaged_file(), which DBImpl::Get might read beyond its end
   };
 
+  // A family of a store, and what is held of its files.
+  struct Source {
+    rocks::DBImpl* db = nullptr;
+    rocks::ColumnFamilyData* family = nullptr;
+    HeldIndexes* held = nullptr;
+  };
+
   // `asks_filters`: also the last file's, always.
   explicit PointFinder(bool asks_filters);
   PointFinder(const PointFinder&) = delete;
@@ -47,12 +56,11 @@ class PointFinder final {
 
   // The newest version of `key` that `snapshot` sees (null: that is committed now). The value is in `slice`, or is a
   // view into a block held until the next Get or Close: `*view`.
-  Answer Get(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key, const rocks::Snapshot* snapshot,
-             rocks::PinnableSlice* slice, ByteView* view);
+  Answer Get(const Source& source, ByteView key, const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice, ByteView* view);
 
   // The same for a key after which none may come: nothing is held but what `slice` pins. Precondition: closed.
-  Answer GetOnce(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, ByteView key, const rocks::Snapshot* snapshot,
-                 rocks::PinnableSlice* slice, ByteView* view);
+  Answer GetOnce(const Source& source, ByteView key, const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice,
+                 ByteView* view);
   void Close();
 
   uint64_t damaged_file() const { return damaged_file_; }  // its number
@@ -65,6 +73,11 @@ class PointFinder final {
     uint64_t file_number = 0;
     rocks::FilterBlockReader* filter = nullptr;  // of whole keys
     std::unique_ptr<FileFinder> finder;          // null: the table is to be asked
+  };
+  // The index of a file of the version that was asked last.
+  struct Known {
+    uint64_t file_number = 0;
+    const HeldIndex* index = nullptr;  // null: it is not held for all
   };
   // What is ticked when the statement is over.
   struct Tally {
@@ -85,12 +98,14 @@ class PointFinder final {
 
   Answer Find(ByteView key, const rocks::Snapshot* snapshot, bool once, rocks::PinnableSlice* slice, ByteView* view);
   Answer FindInFiles(const rocks::LookupKey& key, bool once, rocks::PinnableSlice* slice, ByteView* view);
-  void HoldCurrent(rocks::DBImpl* db, rocks::ColumnFamilyData* family);
+  void HoldCurrent(const Source& source);
+  void ForgetIfOther();
   Answer AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   Answer AskFile(const Candidate& candidate, const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
                  bool* decided);
   Answer AskPlace(Place* place, const Candidate& candidate, bool is_last, bool once, const rocks::LookupKey& key,
                   rocks::PinnableSlice* slice, ByteView* view, bool* decided);
+  const HeldIndex* HeldIndexOf(const Candidate& candidate);
   // False: the file cannot be read, or has deletions of ranges.
   bool OpenPlace(const Candidate& candidate, Place* place);
   void ClosePlace(Place* place);
@@ -99,9 +114,14 @@ class PointFinder final {
   bool MayMiss() const { return asks_filters_ || missed_count_ * 8 > found_count_; }
 
   const bool asks_filters_;
-  rocks::DBImpl* db_ = nullptr;
-  rocks::ColumnFamilyData* family_ = nullptr;
+  Source source_;
   rocks::SuperVersion* version_ = nullptr;
+  // What is known, of the version of that number of a family of that store. Nothing of it is used but while that version is
+  // held again, so that its files have been there all the time.
+  uint64_t known_store_ = 0;
+  const rocks::ColumnFamilyData* known_family_ = nullptr;
+  uint64_t known_version_ = 0;
+  std::array<Known, kPlaceCount> known_;
   rocks::ReadOptions read_;
   std::array<Place, kPlaceCount> places_;
   std::unique_ptr<FileFinder> spare_;  // closed; most statements need one

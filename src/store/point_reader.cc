@@ -18,11 +18,12 @@ Status PointReader::Get(const Store& store, ByteView key, const Snapshot* snapsh
   PrepareThread();
   if (finder_ == nullptr) finder_ = std::make_unique<PointFinder>(/*asks_filters=*/expects_ == Expects::kAbsent);
   rocks::PinnableSlice* const slice = value->Prepare();
-  auto* const db = static_cast<rocks::DBImpl*>(store.impl_->root);
-  rocks::ColumnFamilyHandle* const family = store.Handle(Family::kData);
+  const PointFinder::Source source{.db = static_cast<rocks::DBImpl*>(store.impl_->root),
+                                   .family = static_cast<rocks::ColumnFamilyHandleImpl*>(store.Handle(Family::kData))->cfd(),
+                                   .held = store.impl_->held_indexes.get()};
   const rocks::Snapshot* const seen = snapshot == nullptr ? nullptr : snapshot->rocks_;
-  switch (std::exchange(is_first_, false) ? finder_->GetOnce(db, family, key, seen, slice, &value->view_)
-                                          : finder_->Get(db, family, key, seen, slice, &value->view_)) {
+  switch (std::exchange(is_first_, false) ? finder_->GetOnce(source, key, seen, slice, &value->view_)
+                                          : finder_->Get(source, key, seen, slice, &value->view_)) {
     case PointFinder::Answer::kFound: return Status::Ok();
     case PointFinder::Answer::kAbsent: return Status::NotFound();
     case PointFinder::Answer::kAskStore: break;

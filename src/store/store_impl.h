@@ -12,6 +12,7 @@
 #include <rocksdb/statistics.h>
 #include <rocksdb/utilities/transaction_db.h>
 
+#include "store/held_indexes.h"
 #include "store/load_pace.h"
 #include "store/read_pressure.h"
 #include "store/store.h"
@@ -43,6 +44,7 @@ class Store::Impl {
 
   std::shared_ptr<RunningCompactions> compactions;
   std::shared_ptr<WriteGateKeeper> gate;
+  std::shared_ptr<HeldIndexes> held_indexes;
   std::shared_ptr<rocks::Statistics> statistics;
   std::unique_ptr<rocks::TransactionDB> db;
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them

@@ -146,6 +146,7 @@ std::vector<NamedNumber> Store::Statistics() const {
   for (const auto& [ticker, name] : rocks::TickersNameMap) {
     rows.push_back({PlainName(name), impl_->statistics->getTickerCount(ticker)});
   }
+  rows.push_back({"held_indexes", impl_->held_indexes->held_count()});
   rows.push_back({"read_driven_flushes", impl_->relief_flushes.load(std::memory_order_relaxed)});
   rows.push_back({"read_driven_compactions", impl_->relief_compactions.load(std::memory_order_relaxed)});
   rows.push_back({"settled_loads", impl_->settlings.load(std::memory_order_relaxed)});

@@ -21,6 +21,8 @@ namespace cairn::store {
 namespace {
 
 constexpr uint64_t kMemoryBytesMin = uint64_t{16} << 20;
+// Of the memory budget. It is of the block cache, and cannot be evicted from there.
+constexpr uint64_t kHeldIndexesShare = 16;
 constexpr uint64_t kReserveBytesBase = uint64_t{128} << 20;
 // Less is not worth a flush at each start.
 constexpr uint64_t kReplayedLogBytesMin = uint64_t{1} << 20;
@@ -31,6 +33,11 @@ constexpr int64_t kDeleteBytesPerSecond = int64_t{256} << 20;
 
 Status WithDirectory(const std::string& directory, Status::Code code, std::string_view text) {
   return Status(code, "opening " + directory + ": " + std::string(text));
+}
+
+uint64_t ReserveBytes(const StoreOptions& options) {
+  if (options.free_space_reserve_bytes != 0) return options.free_space_reserve_bytes;
+  return kReserveBytesBase + WriteBufferBudgetBytes(options.memory_bytes);
 }
 
 // RocksDB reports a lock file that is taken as an I/O error like any other; only its text differs.
@@ -161,14 +168,13 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->log = options.log;
   impl->protection_bytes_per_key = options.paranoid ? 8 : 0;
   impl->cores = std::max(options.cores, 1u);
-  const uint64_t reserve = options.free_space_reserve_bytes != 0
-                               ? options.free_space_reserve_bytes
-                               : kReserveBytesBase + WriteBufferBudgetBytes(options.memory_bytes);
   impl->gate = std::make_shared<WriteGateKeeper>(
-      WriteGateKeeper::Options{options.directory, reserve, options.log, options.on_wal_failure}, env, files, compactions);
+      WriteGateKeeper::Options{options.directory, ReserveBytes(options), options.log, options.on_wal_failure}, env, files, compactions);
 
+  impl->held_indexes = std::make_shared<HeldIndexes>(options.memory_bytes / kHeldIndexesShare);
   RocksOptions derived;
-  if (Status status = DeriveRocksOptions(options, env, files, {impl->gate, compactions}, &derived); !status.ok()) {
+  if (Status status = DeriveRocksOptions(options, env, files, {impl->gate, compactions, impl->held_indexes}, &derived);
+      !status.ok()) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
   impl->statistics = derived.db.statistics;
@@ -213,6 +219,7 @@ Status Store::Close() {
   // What was acknowledged with less than kSync would survive this process anyway; after an orderly
   // close it survives loss of power too.
   const rocks::Status synced = impl_->root->SyncWAL();
+  impl_->held_indexes->ReleaseAll();
   for (rocks::ColumnFamilyHandle*& handle : impl_->handles) {
     if (handle == nullptr) continue;
     impl_->db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Blocks are found by their place in the file, and are RocksDB's: checked when they came into the cache.
+#include "store/cached_block.h"
+
+#include "cache/cache_key.h"
+#include "table/block_based/block_cache.h"
+
+namespace cairn::store {
+namespace {
+
+// Private members have no names outside; an explicit instantiation may name them all the same.
+template <auto kEnd, auto kProtectionBytes>
+struct BlockMembers {
+  friend uint32_t EndOf(const rocks::Block& block) { return block.*kEnd; }
+  friend uint8_t ProtectionBytesOf(const rocks::Block& block) { return block.*kProtectionBytes; }
+};
+template struct BlockMembers<&rocks::Block::restart_offset_, &rocks::Block::protection_bytes_per_key_>;
+uint32_t EndOf(const rocks::Block& block);
+uint8_t ProtectionBytesOf(const rocks::Block& block);
+
+}  // namespace
+
+rocks::Cache::Handle* LookUpBlock(const rocks::BlockBasedTable::Rep& file, rocks::CacheEntryRole role, uint64_t offset) {
+  rocks::Cache& cache = *file.table_options.block_cache;
+  const rocks::CacheKey key = file.base_cache_key.WithOffsetForMinSizeRecord(offset);
+  rocks::Cache::Handle* const handle = cache.Lookup(key.AsSlice());
+  if (handle == nullptr) return nullptr;
+  const rocks::Cache::CacheItemHelper* const kind = cache.GetCacheItemHelper(handle);
+  if (kind != nullptr && kind->role == role && cache.Value(handle) != nullptr) return handle;
+  cache.Release(handle);
+  return nullptr;
+}
+
+// Blocks of both kinds are a rocks::Block and nothing else.
+const rocks::Block& BlockOf(const rocks::BlockBasedTable::Rep& file, rocks::Cache::Handle* handle) {
+  static_assert(sizeof(rocks::Block_kData) == sizeof(rocks::Block) && sizeof(rocks::Block_kIndex) == sizeof(rocks::Block));
+  return *static_cast<const rocks::Block*>(file.table_options.block_cache->Value(handle));
+}
+
+bool ReadEntries(const rocks::Block& block, BlockEntries* entries) {
+  if (block.size() == 0 || block.NumRestarts() == 0 || block.HasSeparatedKV() || ProtectionBytesOf(block) != 0) return false;
+  entries->begin = reinterpret_cast<const uint8_t*>(block.data());
+  entries->end = entries->begin + EndOf(block);
+  entries->point_count = block.NumRestarts();
+  return true;
+}
+
+}  // namespace cairn::store

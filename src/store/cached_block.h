@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// One block of a file where the block cache has it, found without RocksDB's calls for blocks that it may have to read.
+#pragma once
+
+#include <cstdint>
+
+#include <rocksdb/advanced_cache.h>
+#include "table/block_based/block.h"
+#include "table/block_based/block_based_table_reader.h"
+
+#include "store/index_separators.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// The block of `file` that begins at `offset`, if the cache has it and it is of that kind; else null. It is held until it is
+// released to the cache. Only data and index blocks are asked for. Nothing is ticked. Precondition: the file has a block cache.
+// Thread rule: any thread.
+rocks::Cache::Handle* LookUpBlock(const rocks::BlockBasedTable::Rep& file, rocks::CacheEntryRole role, uint64_t offset);
+
+// What LookUpBlock found. Valid while it is held.
+const rocks::Block& BlockOf(const rocks::BlockBasedTable::Rep& file, rocks::Cache::Handle* handle);
+
+// Where its entries lie. False: it is of another form than our settings make.
+bool ReadEntries(const rocks::Block& block, BlockEntries* entries);
+
+}  // namespace cairn::store
