@@ -19,6 +19,7 @@
 namespace cairn::store {
 
 // An index block that stays in the block cache, which has it in its budget, and what was learned of it.
+// Thread rule: any thread; nothing of it changes once HeldIndexes has given it.
 class HeldIndex final {
  public:
   HeldIndex(const rocks::BlockBasedTable& table, std::shared_ptr<rocks::Cache> cache, rocks::Cache::Handle* handle)

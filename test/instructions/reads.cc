@@ -102,6 +102,21 @@ void ReadByPrimaryKey(Database* database, uint64_t first, uint64_t count) {
   }
 }
 
+// The same in a transaction and a statement for each row.
+void ReadRowsOfStatements(Database* database, uint64_t first, uint64_t count) {
+  Reading reading(database);
+  const codec::DecodePlan plan = reading.table.rows().Plan(ColumnSet::All(kColumnCount));
+  scan::StoredRow row;
+  for (uint64_t i = first; i < first + count; ++i) {
+    reading.PrimaryKeyOf(Database::Scattered(i), &reading.lower);
+    Require(reading.reader.ByPrimaryKey(reading.lower.view(), &row));
+    Require(reading.table.rows().Decode(plan, row.primary_key, row.value, reading.record.data()));
+    reading.reader.Reset();
+    database->Commit();
+    database->Begin();
+  }
+}
+
 void ReadByUniqueKey(Database* database, uint64_t first, uint64_t count) {
   Reading reading(database);
   const codec::DecodePlan plan = reading.table.rows().Plan(ColumnSet::All(kColumnCount));
@@ -199,6 +214,7 @@ std::vector<Operation> Reads(Database* database) {
       {"scan-covering-index", "entry", 3000, [=](uint64_t, uint64_t n) { ScanEntries(database, of_entry, n); }},
       {"count-without-decoding", "entry", 3000, [=](uint64_t, uint64_t n) { CountEntries(database, n); }},
       {"read-by-primary-key", "row", 1000, [=](uint64_t at, uint64_t n) { ReadByPrimaryKey(database, at, n); }},
+      {"read-row-of-statement", "statement", 1000, [=](uint64_t at, uint64_t n) { ReadRowsOfStatements(database, at, n); }},
       {"read-by-unique-key", "row", 1000, [=](uint64_t at, uint64_t n) { ReadByUniqueKey(database, at, n); }},
       {"read-range-of-10", "range", 500, [=](uint64_t at, uint64_t n) { ReadShortRanges(database, at, n); }},
       {"read-range-of-100", "range", 200,
