@@ -78,7 +78,6 @@ Status EmptyRanges::Get(const Store& store, PointReader* points, ByteView key, P
     return points == nullptr ? store.Get(Family::kData, key, nullptr, value) : points->Get(store, key, nullptr, value);
   };
   if (key.size() < sizeof(IndexId)) return look();
-  PrepareThread();
   Range* range = nullptr;
   bool absent = false;
   {

@@ -77,7 +77,6 @@ bool Store::Level0Full() const {
 
 Status Store::SetPace(uint64_t times, bool held) {
   if (times == impl_->pace_times && held == impl_->compactions_held) return Status::Ok();
-  PrepareThread();
   // Level 0 is compacted also once it is larger than the level below may be, which each file adds half a memtable to.
   CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->SetOptions(
       Handle(Family::kData),

@@ -209,7 +209,6 @@ Status PendingLoad::FlushOverlapping() {
 
 Status PendingLoad::Stage() {
   if (staged_ != nullptr) return Status::Ok();
-  PrepareThread();
   Status status = StageFiles();
   if (status.ok()) return status;
   return Status(status.code(), "files of rows of a transaction, " + PathOf(store_, record_.number, 0) + " and " +

@@ -15,7 +15,6 @@ PointReader::PointReader(Expects expects) : expects_(expects) {}
 PointReader::~PointReader() = default;
 
 Status PointReader::Get(const Store& store, ByteView key, const Snapshot* snapshot, PinnedValue* value) {
-  PrepareThread();
   if (finder_ == nullptr) finder_ = std::make_unique<PointFinder>(/*asks_filters=*/expects_ == Expects::kAbsent);
   rocks::PinnableSlice* const slice = value->Prepare();
   const PointFinder::Source source{.db = static_cast<rocks::DBImpl*>(store.impl_->root),

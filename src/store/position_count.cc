@@ -197,7 +197,6 @@ class RangeSources {
 }  // namespace
 
 bool Store::CountByPosition(Family family, const KeyRange& range, PositionCount* count) const {
-  PrepareThread();
   *count = PositionCount();
   const CurrentVersion version(impl_->root, Handle(family));
   return RangeSources(version, range).Count(count);

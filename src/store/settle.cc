@@ -66,7 +66,6 @@ Status Store::BeginCompactions() {
 
 Status Store::SettleLoad() {
   if (!impl_->settling_owed.load() || impl_->gate->state() != WriteGate::kOpen) return Status::Ok();
-  PrepareThread();
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
   const uint64_t worthwhile_bytes = WorthwhileBytes(impl_->root, data, impl_->settling_bytes_max.load());
   Files files = ListFiles(impl_->root, data);

@@ -2,8 +2,6 @@
 // Reading and writing a store.
 #include "store/store.h"
 
-#include <rocksdb/perf_level.h>
-
 #include "store/cursor_bounds.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -20,13 +18,6 @@ rocks::ReadOptions PointReadOptions(const rocks::Snapshot* snapshot) {
 
 }  // namespace
 
-void PrepareThread() {
-  static thread_local bool prepared = false;
-  if (__builtin_expect(prepared, true)) return;
-  rocks::SetPerfLevel(rocks::PerfLevel::kDisable);
-  prepared = true;
-}
-
 rocks::ColumnFamilyHandle* Store::Handle(Family family) const {
   return impl_->handles[static_cast<size_t>(family)];
 }
@@ -34,7 +25,6 @@ rocks::ColumnFamilyHandle* Store::Handle(Family family) const {
 const std::string& Store::directory() const { return impl_->directory; }
 
 Status Store::Get(Family family, ByteView key, const Snapshot* snapshot, PinnedValue* value) const {
-  PrepareThread();
   rocks::PinnableSlice* slice = value->Prepare();
   const rocks::Status status =
       impl_->root->Get(PointReadOptions(snapshot == nullptr ? nullptr : snapshot->rocks_), Handle(family),
@@ -45,7 +35,6 @@ Status Store::Get(Family family, ByteView key, const Snapshot* snapshot, PinnedV
 
 void Store::MultiGet(Family family, std::span<const ByteView> keys, const Snapshot* snapshot, bool sorted,
                      std::span<PinnedValue> values, std::span<Status> statuses) const {
-  PrepareThread();
   // RocksDB works through a few dozen keys at a time; arrays of that size live on the stack.
   constexpr size_t kChunk = 32;
   const auto read = PointReadOptions(snapshot == nullptr ? nullptr : snapshot->rocks_);
@@ -66,7 +55,6 @@ void Store::MultiGet(Family family, std::span<const ByteView> keys, const Snapsh
 }
 
 Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cursor) const {
-  PrepareThread();
   const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
   if (family == Family::kData) {
     if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>(&impl_->walked);
@@ -91,7 +79,6 @@ uint64_t Store::LatestSequence() const { return impl_->root->GetLatestSequenceNu
 
 Status Store::Write(const Batch& batch, Durability durability, Urgency urgency) {
   if (batch.empty()) return Status::Ok();
-  PrepareThread();
   CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(urgency, batch.size_bytes()));
   rocks::TransactionDBWriteOptimizations unlocked;
   unlocked.skip_concurrency_control = true;

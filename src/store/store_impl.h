@@ -82,8 +82,4 @@ class Store::Impl {
   std::atomic<uint64_t> relief_compactions{0};
 };
 
-// Turns off RocksDB's per-operation counters on the calling thread; they cost a scan several
-// percent. Cheap after the first call.
-void PrepareThread();
-
 }  // namespace cairn::store

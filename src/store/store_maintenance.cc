@@ -52,7 +52,6 @@ std::string PlainName(std::string_view name) {
 }  // namespace
 
 Status Store::SyncWal() {
-  PrepareThread();
   return FromRocks(impl_->root->SyncWAL());
 }
 
@@ -77,7 +76,6 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end) {
 }
 
 Status Store::HasVersions(ByteView begin, ByteView end, bool* has) const {
-  PrepareThread();
   rocks::ReadOptions read;
   read.total_order_seek = true;
   read.ignore_range_deletions = true;
@@ -97,7 +95,6 @@ Status Store::HasVersions(ByteView begin, ByteView end, bool* has) const {
 
 Status Store::EstimateRanges(Family family, std::span<const KeyRange> ranges,
                              std::span<RangeEstimate> estimates) const {
-  PrepareThread();
   std::vector<rocks::Range> wanted;
   wanted.reserve(ranges.size());
   for (const KeyRange& range : ranges) wanted.emplace_back(ToSlice(range.begin), ToSlice(range.end));

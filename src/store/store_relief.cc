@@ -114,7 +114,6 @@ Status Store::RelieveReads(uint64_t now_us) {
   sample.walked = impl_->walked.Sum();
   sample.now_us = now_us;
   sample.user_bytes = impl_->statistics->getTickerCount(rocks::BYTES_WRITTEN);
-  PrepareThread();
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
   Relief relief;
   {
@@ -210,7 +209,6 @@ Status Store::RelieveSpace(uint64_t now_us) {
     return Status::Ok();
   }
   impl_->cancelled_us = now_us;
-  PrepareThread();
   bool fits = false;
   Status status = CompactInSteps(&fits);
   if (fits) {

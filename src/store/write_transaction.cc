@@ -151,7 +151,6 @@ WriteTransaction::~WriteTransaction() {
 }
 
 void WriteTransaction::Restart() {
-  PrepareThread();
   if (open_batch_ == nullptr) {
     open_batch_ = std::make_unique<rocks::WriteBatch>(/*reserved_bytes=*/0, /*max_bytes=*/0,
                                                       store_->impl_->protection_bytes_per_key,
