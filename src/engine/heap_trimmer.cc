@@ -21,12 +21,12 @@ uint64_t ResidentBytes() {
   return (resident - std::min(resident, shared)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
 }
 
-// Resident and not in use.
+// Free within the heaps, as far as it is resident: the rest of the process may have more than they do not know of.
 uint64_t UnusedBytes() {
   const struct mallinfo2 heaps = mallinfo2();
   const uint64_t used = heaps.uordblks + heaps.hblkhd;
   const uint64_t resident = ResidentBytes();
-  return resident - std::min(resident, used);
+  return std::min<uint64_t>(resident - std::min(resident, used), heaps.fordblks);
 }
 
 }  // namespace

@@ -6,10 +6,9 @@
 
 namespace cairn::engine {
 
-// Blocks of the cache are a few hundred bytes apart in size and live long, so what one that was dropped leaves often serves no
-// other, least of all one in another heap: the process grows beyond its budget with no more memory in use. The
-// free pages within the heaps are then given back, which the C library does by itself at their ends only
-// (docs/decisions/0039-heap-trimming.md).
+// What is freed in one heap serves no thread of another, nor what is larger than the pieces it was freed in: the process grows
+// beyond its budget with no more memory in use. The free pages within the heaps are then given back, which the C
+// library does by itself at their ends only (docs/decisions/0039-heap-trimming.md).
 //
 // Thread rule: one thread at a time.
 class HeapTrimmer {

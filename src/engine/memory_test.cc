@@ -11,17 +11,13 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/heap_testing.h"
 #include "engine/options.h"
 
 namespace cairn::engine {
 namespace {
 
 constexpr int kThreads = 12;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // How many heaps the C library has after as many threads as that allocated at the same time.
 int CountHeaps() {

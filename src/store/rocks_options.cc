@@ -13,6 +13,7 @@
 #include <rocksdb/utilities/table_properties_collectors.h>
 #include <rocksdb/write_buffer_manager.h>
 
+#include "store/block_allocator.h"
 #include "store/block_compression.h"
 #include "store/counters_merge.h"
 #include "store/memtable_rep.h"
@@ -151,7 +152,9 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
                           std::vector<std::shared_ptr<rocks::EventListener>> listeners, RocksOptions* derived) {
   const unsigned cores = std::max(options.cores, 1u);
   const uint64_t cache_bytes = options.memory_bytes / 100 * 85;
-  auto cache = rocks::HyperClockCacheOptions(cache_bytes, 0).MakeSharedCache();
+  rocks::HyperClockCacheOptions cache_options(cache_bytes, 0);
+  cache_options.memory_allocator = NewBlockAllocator(cache_bytes);
+  const auto cache = cache_options.MakeSharedCache();
 
   rocks::DBOptions db;
   db.env = env;
