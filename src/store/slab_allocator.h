@@ -23,8 +23,8 @@ namespace cairn::store {
 // 4. Of what is free and backed no more than `slack_bytes` is kept: beyond it, whole pages in free slots of the emptiest regions
 //    go back to the kernel. (A page on which a slot in use begins or ends stays.)
 //
-// Thread rule: any thread. Each class has a mutex, held for some 50 ns, and for up to a millisecond while a region's pages
-// are given back.
+// Thread rule: any thread. Each class has a mutex, held for some bits and links, and for a call of the system for each run of free
+// slots (256 at most) while a region's pages are given back.
 class SlabAllocator final {
  public:
   // What is served. From 4 KiB on, at most an eighth of a slot stays unused.
