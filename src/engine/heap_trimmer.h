@@ -16,14 +16,14 @@ class HeapTrimmer {
   // `slack_bytes`: what may be kept before it is given back.
   explicit HeapTrimmer(uint64_t slack_bytes) : slack_bytes_(slack_bytes) {}
 
-  // To be called now and then. Looks how much memory is resident and not in use; where that has grown by more than the
+  // To be called now and then. Looks how much of the heaps is free and resident; where that has grown by more than the
   // slack since the last time, trims all heaps of the process: some 20 ms for each of 300 MB, in which the others wait for them.
   // Whether it did. Never, with another C library than glibc 2.33 and up.
   bool Poll();
 
  private:
   const uint64_t slack_bytes_;
-  uint64_t kept_bytes_ = 0;  // not in use after the last trim: others' mappings, and what cannot be given back
+  uint64_t kept_bytes_ = 0;  // free after the last trim: what cannot be given back
 };
 
 }  // namespace cairn::engine

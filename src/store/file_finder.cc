@@ -16,6 +16,7 @@
 #include "store/rocks_status.h"
 
 namespace cairn::store {
+
 bool FileFinder::Open(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read) {
   const rocks::BlockBasedTable::Rep& file = *table.get_rep();
   if (!IndexSeparators::Serve(file)) return false;
