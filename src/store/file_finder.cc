@@ -75,7 +75,7 @@ FileFinder::Where FileFinder::FindBlock(const rocks::LookupKey& key, rocks::Bloc
   if (search_ == &own_) LearnOwn(ToView(key.user_key()));
   const IndexSeparators& separators = search_->separators;
   uint32_t found;
-  if (!search_->Find(key, &found)) return Where::kMalformed;
+  if (!search_->Find(ToView(key.internal_key()), &found)) return Where::kMalformed;
   const bool is_behind_all = found == separators.point_count;
   if (!is_behind_all && separators.ReadHandle(found, block) == nullptr) return Where::kMalformed;
   // No entry may be between the one before and this one.

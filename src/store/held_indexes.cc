@@ -2,7 +2,9 @@
 // Made outside of the mutex, as learning reads the index; who comes second drops his.
 #include "store/held_indexes.h"
 
-#include <atomic>
+#include <algorithm>
+#include <bit>
+#include <typeinfo>
 #include <utility>
 
 #include "file/filename.h"
@@ -12,10 +14,9 @@
 namespace cairn::store {
 namespace {
 
-// An entry of the map, some pointers.
-constexpr uint64_t kBytesBeside = sizeof(HeldIndex) + 128;
-
-std::atomic<uint64_t> next_id{1};
+// Half of a slot, roughly, where files are small.
+constexpr uint64_t kBytesOfBucket = uint64_t{128} << 10;
+constexpr uint64_t kBucketsMin = 64;
 
 // Into the cache.
 void ReadIndex(const rocks::BlockBasedTable::Rep& file, const rocks::ReadOptions& read) {
@@ -27,20 +28,61 @@ void ReadIndex(const rocks::BlockBasedTable::Rep& file, const rocks::ReadOptions
 
 }  // namespace
 
-HeldIndexes::HeldIndexes(uint64_t bytes_max) : id_(next_id.fetch_add(1, std::memory_order_relaxed)), bytes_max_(bytes_max) {}
+HeldIndexes::HeldIndexes(uint64_t bytes_max)
+    : bytes_max_(bytes_max), buckets_(std::bit_ceil(std::max(bytes_max / kBytesOfBucket, kBucketsMin))) {}
 
-HeldIndexes::~HeldIndexes() = default;
+HeldIndexes::~HeldIndexes() { ReleaseAll(); }
 
 void HeldIndexes::ReleaseAll() {
   const std::lock_guard lock(mutex_);
-  indexes_.clear();
-  bytes_ = 0;
+  for (Bucket& bucket : buckets_) {
+    for (Slot& slot : bucket.slots) Release(&slot);
+  }
 }
 
+// The place is empty before what it had is gone. `mutex_` is held.
+void HeldIndexes::Release(Slot* slot) {
+  const std::unique_ptr<const HeldIndex> index(slot->index.load(std::memory_order_relaxed));
+  slot->file.store(0, std::memory_order_release);
+  slot->index.store(nullptr, std::memory_order_relaxed);
+  if (index == nullptr) return;
+  --count_;
+  bytes_ -= index->bytes_;
+  is_full_.store(false, std::memory_order_relaxed);
+}
+
+HeldIndexes::Slot* HeldIndexes::Find(Bucket& bucket, uint64_t file) {
+  for (Slot& slot : bucket.slots) {
+    if (slot.file.load(std::memory_order_acquire) == file) return &slot;
+  }
+  return nullptr;
+}
+
+const HeldIndex* HeldIndexes::Of(const rocks::FileMetaData& file, const rocks::ReadOptions& read) {
+  // A reader that the version does not keep may be closed, and the file opened again, while the file is there.
+  const rocks::TableReader* const reader = file.fd.pinned_reader.Get();
+  if (reader == nullptr) return nullptr;
+  const uint64_t number = file.fd.GetNumber();
+  const HeldIndex* index;
+  if (const Slot* const slot = Find(BucketOf(number), number)) {
+    index = slot->index.load(std::memory_order_relaxed);
+  } else if (is_full_.load(std::memory_order_relaxed)) {
+    return nullptr;
+  } else {
+    index = Hold(number, *reader, read);
+  }
+  return index != nullptr && &index->table() == reader ? index : nullptr;
+}
+
+bool HeldIndexes::Serves(const rocks::BlockBasedTable& table) {
+  const rocks::BlockBasedTable::Rep& file = *table.get_rep();
+  return file.table_options.block_cache != nullptr && IndexSeparators::Serve(file) && file.table_properties != nullptr &&
+         file.table_properties->num_range_deletions == 0;
+}
+
+// Precondition: Serves(table).
 std::unique_ptr<HeldIndex> HeldIndexes::Make(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read) {
   const rocks::BlockBasedTable::Rep& file = *table.get_rep();
-  if (file.table_options.block_cache == nullptr || !IndexSeparators::Serve(file)) return nullptr;
-  if (file.table_properties == nullptr || file.table_properties->num_range_deletions != 0) return nullptr;
   const auto look_up = [&] { return LookUpBlock(file, rocks::CacheEntryRole::kIndexBlock, file.index_handle.offset()); };
   rocks::Cache::Handle* handle = look_up();
   if (handle == nullptr) {
@@ -53,39 +95,46 @@ std::unique_ptr<HeldIndex> HeldIndexes::Make(const rocks::BlockBasedTable& table
   if (!ReadEntries(BlockOf(file, handle), &entries)) return nullptr;
   index->search_.separators.Load(file, entries);
   index->search_.LearnAll();
-  index->bytes_ = file.table_options.block_cache->GetCharge(handle) + index->search_.learned_bytes() + kBytesBeside;
+  index->bytes_ = file.table_options.block_cache->GetCharge(handle) + index->search_.learned_bytes() + sizeof(HeldIndex);
   return index;
 }
 
-const HeldIndex* HeldIndexes::Get(uint64_t number, const rocks::BlockBasedTable& table, const rocks::ReadOptions& read) {
-  const auto of_this_reader = [&table](const HeldIndex& index) { return &index.table() == &table ? &index : nullptr; };
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = indexes_.find(number); found != indexes_.end()) return of_this_reader(*found->second);
-    if (bytes_ >= bytes_max_) return nullptr;
+const HeldIndex* HeldIndexes::Hold(uint64_t file, const rocks::TableReader& reader, const rocks::ReadOptions& read) {
+  Bucket& bucket = BucketOf(file);
+  if (Find(bucket, 0) == nullptr) return nullptr;
+  std::unique_ptr<HeldIndex> made;
+  if (typeid(reader) == typeid(rocks::BlockBasedTable) && Serves(static_cast<const rocks::BlockBasedTable&>(reader))) {
+    made = Make(static_cast<const rocks::BlockBasedTable&>(reader), read);
+    if (made == nullptr) return nullptr;
   }
-  std::unique_ptr<HeldIndex> made = Make(table, read);
-  if (made == nullptr) return nullptr;
-  const uint64_t bytes = made->bytes_;
   const std::lock_guard lock(mutex_);
-  if (const auto found = indexes_.find(number); found != indexes_.end()) return of_this_reader(*found->second);
-  if (bytes > bytes_max_ - bytes_) return nullptr;
-  bytes_ += bytes;
-  return (indexes_[number] = std::move(made)).get();
+  if (const Slot* const slot = Find(bucket, file)) return slot->index.load(std::memory_order_relaxed);
+  Slot* const slot = Find(bucket, 0);
+  if (slot == nullptr) return nullptr;
+  if (made != nullptr) {
+    if (made->bytes_ > bytes_max_ - bytes_) {
+      is_full_.store(true, std::memory_order_relaxed);
+      return nullptr;
+    }
+    bytes_ += made->bytes_;
+    ++count_;
+  }
+  const HeldIndex* const index = made.release();
+  slot->index.store(index, std::memory_order_relaxed);
+  slot->file.store(file, std::memory_order_release);
+  return index;
 }
 
 size_t HeldIndexes::held_count() const {
   const std::lock_guard lock(mutex_);
-  return indexes_.size();
+  return count_;
 }
 
 // Whether or not the deletion succeeded: no version has the file.
 void HeldIndexes::OnTableFileDeleted(const rocks::TableFileDeletionInfo& file) {
+  const uint64_t number = rocks::TableFileNameToNumber(file.file_path);
   const std::lock_guard lock(mutex_);
-  const auto found = indexes_.find(rocks::TableFileNameToNumber(file.file_path));
-  if (found == indexes_.end()) return;
-  bytes_ -= found->second->bytes_;
-  indexes_.erase(found);
+  if (Slot* const slot = number == 0 ? nullptr : Find(BucketOf(number), number)) Release(slot);
 }
 
 }  // namespace cairn::store

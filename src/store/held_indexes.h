@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Indexes of files that point reads have asked, held and learned once for all connections.
+// Indexes of files that reads have asked, held and learned once for all connections.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
+#include <vector>
 
+#include "db/version_edit.h"
 #include <rocksdb/advanced_cache.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
@@ -18,8 +21,8 @@
 
 namespace cairn::store {
 
-// An index block that stays in the block cache, which has it in its budget, and what was learned of it.
-// Thread rule: any thread; nothing of it changes once HeldIndexes has given it.
+// An index block that stays in the block cache, which has it in its budget, and what was learned of it. Its file deletes no
+// ranges. Thread rule: any thread; nothing of it changes once HeldIndexes has given it.
 class HeldIndex final {
  public:
   HeldIndex(const rocks::BlockBasedTable& table, std::shared_ptr<rocks::Cache> cache, rocks::Cache::Handle* handle)
@@ -44,6 +47,9 @@ class HeldIndex final {
 // RocksDB does so, and tells, when no version has the file any more. So whoever has a version may use what is held of its
 // files, without a count of users (decision 41). What is held at once is bounded; of further files nothing is.
 //
+// They are found by the file's number in a table that nobody who looks writes to. While a reader has a version with the file,
+// the place that has the file's number keeps it; of places with other numbers he reads but these.
+//
 // Thread rule: any thread, but that nobody uses an index or asks for one when ReleaseAll() is called.
 class HeldIndexes final : public rocks::EventListener {
  public:
@@ -53,26 +59,38 @@ class HeldIndexes final : public rocks::EventListener {
   // Before the store closes.
   void ReleaseAll();
 
-  // The index of file `number`, whose reader is `table`. Null: the file is of another form or deletes ranges, its index
-  // cannot be read or is not in the cache, or there is no room. The answer holds for as long as the caller has a version that has the file.
-  // Precondition: he has one, which keeps the reader open.
-  const HeldIndex* Get(uint64_t number, const rocks::BlockBasedTable& table, const rocks::ReadOptions& read);
-
-  // No other object of the process has it, before or after.
-  uint64_t id() const { return id_; }
+  // The index of a file. Null: the file is of another form or deletes ranges, the version does not keep its reader open by itself, its
+  // index cannot be read or is not in the cache, or there is no room. The answer holds for as long as the caller has a version
+  // that has the file. Precondition: he has one.
+  const HeldIndex* Of(const rocks::FileMetaData& file, const rocks::ReadOptions& read);
 
   size_t held_count() const;
 
   void OnTableFileDeleted(const rocks::TableFileDeletionInfo& file) override;
 
  private:
-  static std::unique_ptr<HeldIndex> Make(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read);
+  struct Slot {
+    std::atomic<uint64_t> file{0};  // its number; 0: free
+    std::atomic<const HeldIndex*> index{nullptr};  // null: the file is of another form
+  };
+  static constexpr size_t kSlotsOfBucket = 4;
+  struct alignas(64) Bucket {
+    std::array<Slot, kSlotsOfBucket> slots;
+  };
 
-  const uint64_t id_;
+  static bool Serves(const rocks::BlockBasedTable& table);
+  static std::unique_ptr<HeldIndex> Make(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read);
+  Bucket& BucketOf(uint64_t file) { return buckets_[file & (buckets_.size() - 1)]; }
+  static Slot* Find(Bucket& bucket, uint64_t file);  // 0: a free one. Null: none
+  const HeldIndex* Hold(uint64_t file, const rocks::TableReader& reader, const rocks::ReadOptions& read);
+  void Release(Slot* slot);
+
   const uint64_t bytes_max_;
-  mutable std::mutex mutex_;
+  std::atomic<bool> is_full_{false};  // something found no room since the last was given back
+  std::vector<Bucket> buckets_;       // a power of two
+  mutable std::mutex mutex_;          // for all that changes a slot
   uint64_t bytes_ = 0;
-  std::unordered_map<uint64_t, std::unique_ptr<HeldIndex>> indexes_;  // by file
+  size_t count_ = 0;
 };
 
 }  // namespace cairn::store

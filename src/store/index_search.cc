@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/endian.h"
-#include "store/rocks_status.h"
 
 namespace cairn::store {
 namespace {
@@ -89,10 +88,10 @@ bool IndexSearch::HasLearned(uint32_t index_id) const {
 }
 
 // Bounds the search from `at` on, in steps that double.
-bool IndexSearch::Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const {
+bool IndexSearch::Gallop(ByteView internal_key, uint32_t at, uint32_t* low, uint32_t* high) const {
   ByteView separator;
   if (separators.Read(at, &separator) == nullptr) return false;
-  const bool upwards = separators.IsBefore(separator, ToView(key.internal_key()));
+  const bool upwards = separators.IsBefore(separator, internal_key);
   if (upwards) {
     *low = at + 1;
   } else {
@@ -101,7 +100,7 @@ bool IndexSearch::Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low
   for (uint32_t step = 1; *low < *high; step *= 2) {
     const uint32_t next = upwards ? at + std::min(step, *high - 1 - at) : at - std::min(step, at - *low);
     if (separators.Read(next, &separator) == nullptr) return false;
-    if (separators.IsBefore(separator, ToView(key.internal_key()))) {
+    if (separators.IsBefore(separator, internal_key)) {
       *low = next + 1;
       if (!upwards) break;
     } else {
@@ -112,15 +111,15 @@ bool IndexSearch::Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low
   return true;
 }
 
-bool IndexSearch::Find(const rocks::LookupKey& key, uint32_t* found) const {
-  const ByteView user_key = ToView(key.user_key());
+bool IndexSearch::Find(ByteView internal_key, uint32_t* found) const {
+  const ByteView user_key = internal_key.substr(0, internal_key.size() - IndexSeparators::kTrailerBytes);
   uint32_t low = 0, high = separators.point_count;
   if (!learned_.empty() && user_key.size() >= sizeof(uint32_t)) {
     const uint32_t index_id = LoadBe32(user_key.data());
     const auto learned = std::ranges::find(learned_, index_id, &Learned::index_id);
-    if (learned != learned_.end() && !Gallop(key, learned->Expect(user_key), &low, &high)) return false;
+    if (learned != learned_.end() && !Gallop(internal_key, learned->Expect(user_key), &low, &high)) return false;
   }
-  const auto is_before = [&](ByteView separator) { return separators.IsBefore(separator, ToView(key.internal_key())); };
+  const auto is_before = [&](ByteView separator) { return separators.IsBefore(separator, internal_key); };
   if (!separators.Bisect(is_before, &low, high)) return false;
   *found = low;
   return true;

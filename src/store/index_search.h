@@ -7,11 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "db/lookup_key.h"
-
 #include "base/bytes.h"
 #include "store/index_separators.h"
-#include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
 
@@ -33,8 +30,8 @@ class IndexSearch {
   bool HasLearned(uint32_t index_id) const;
   void Forget() { learned_.clear(); }
 
-  // The first separator that is not before the key. False: the index is malformed.
-  bool Find(const rocks::LookupKey& key, uint32_t* found) const;
+  // The first separator that is not before the internal key. False: the index is malformed.
+  bool Find(ByteView internal_key, uint32_t* found) const;
 
   size_t learned_bytes() const { return learned_.capacity() * sizeof(Learned); }
 
@@ -59,7 +56,7 @@ class IndexSearch {
 
   bool FindEnds(uint32_t index_id, uint32_t* first, uint32_t* end) const;
   void LearnBetween(uint32_t index_id, uint32_t first, uint32_t end);
-  bool Gallop(const rocks::LookupKey& key, uint32_t at, uint32_t* low, uint32_t* high) const;
+  bool Gallop(ByteView internal_key, uint32_t at, uint32_t* low, uint32_t* high) const;
 
   std::vector<Learned> learned_;
 };

@@ -104,16 +104,6 @@ void PointFinder::HoldCurrent(const Source& source) {
   Close();
   source_ = source;
   version_ = source.family->GetReferencedSuperVersion(source.db);
-  ForgetIfOther();
-}
-
-// Versions of a family are numbered, and no number comes up again.
-void PointFinder::ForgetIfOther() {
-  if (known_version_ == version_->version_number && known_family_ == source_.family && known_store_ == source_.held->id()) return;
-  known_.fill(Known());
-  known_version_ = version_->version_number;
-  known_family_ = source_.family;
-  known_store_ = source_.held->id();
 }
 
 PointFinder::Answer PointFinder::Get(const Source& source, ByteView key, const rocks::Snapshot* snapshot,
@@ -127,7 +117,6 @@ PointFinder::Answer PointFinder::GetOnce(const Source& source, ByteView key, con
                                          rocks::PinnableSlice* slice, ByteView* view) {
   source_ = source;
   version_ = source.db->GetAndRefSuperVersion(source.family);
-  ForgetIfOther();
   const Answer answer = Find(key, snapshot, /*once=*/true, slice, view);
   Tick();
   source.db->ReturnAndCleanupSuperVersion(source.family, std::exchange(version_, nullptr));
@@ -241,22 +230,9 @@ PointFinder::Answer PointFinder::AskFile(const Candidate& candidate, const rocks
   }
 }
 
-// Null: it is not held for all.
-const HeldIndex* PointFinder::HeldIndexOf(const Candidate& candidate) {
-  const uint64_t number = candidate.file->fd.GetNumber();
-  Known& known = known_[number % kPlaceCount];
-  if (known.file_number == number) return known.index;
-  HeldTable table;
-  if (!FindTable(candidate, &table)) return nullptr;
-  known = {number, nullptr};
-  const auto* const blocks = dynamic_cast<const rocks::BlockBasedTable*>(&table.reader());
-  if (blocks != nullptr && table.is_kept_by_version()) known.index = source_.held->Get(number, *blocks, read_);
-  return known.index;
-}
-
 bool PointFinder::OpenPlace(const Candidate& candidate, Place* place) {
   ClosePlace(place);
-  const HeldIndex* const index = HeldIndexOf(candidate);
+  const HeldIndex* const index = source_.held->Of(*candidate.file->file_metadata, read_);
   HeldTable table;
   if (index == nullptr && !FindTable(candidate, &table)) return false;
   std::unique_ptr<FileFinder> finder = spare_ != nullptr ? std::move(spare_) : std::make_unique<FileFinder>();

@@ -23,8 +23,7 @@ class HeldTable;
 
 // What DBImpl::Get does for a family that has plain values and point deletions only, without what it does anew for each
 // key: memtables and files of one moment are kept while they are the current ones, and of files that come up again the
-// index and the block that was found last. It ticks what Get ticks. Which indexes are held for all (HeldIndexes) it knows
-// from statement to statement, for as long as the files are the same.
+// block that was found last, and the index where that is not held for all (HeldIndexes). It ticks what Get ticks.
 //
 // A key can be in memtables, in any files of level 0 and in one file of each other level, or in neighbours: a compaction
 // may end a file between two versions of a key. All of these files but the last are asked by their filters, as Get does. The
@@ -74,11 +73,6 @@ class PointFinder final {
     rocks::FilterBlockReader* filter = nullptr;  // of whole keys
     std::unique_ptr<FileFinder> finder;          // null: the table is to be asked
   };
-  // The index of a file of the version that was asked last.
-  struct Known {
-    uint64_t file_number = 0;
-    const HeldIndex* index = nullptr;  // null: it is not held for all
-  };
   // What is ticked when the statement is over.
   struct Tally {
     uint64_t keys = 0;
@@ -99,13 +93,11 @@ class PointFinder final {
   Answer Find(ByteView key, const rocks::Snapshot* snapshot, bool once, rocks::PinnableSlice* slice, ByteView* view);
   Answer FindInFiles(const rocks::LookupKey& key, bool once, rocks::PinnableSlice* slice, ByteView* view);
   void HoldCurrent(const Source& source);
-  void ForgetIfOther();
   Answer AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   Answer AskFile(const Candidate& candidate, const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
                  bool* decided);
   Answer AskPlace(Place* place, const Candidate& candidate, bool is_last, bool once, const rocks::LookupKey& key,
                   rocks::PinnableSlice* slice, ByteView* view, bool* decided);
-  const HeldIndex* HeldIndexOf(const Candidate& candidate);
   // False: the file cannot be read, or has deletions of ranges.
   bool OpenPlace(const Candidate& candidate, Place* place);
   void ClosePlace(Place* place);
@@ -116,12 +108,6 @@ class PointFinder final {
   const bool asks_filters_;
   Source source_;
   rocks::SuperVersion* version_ = nullptr;
-  // What is known, of the version of that number of a family of that store. Nothing of it is used but while that version is
-  // held again, so that its files have been there all the time.
-  uint64_t known_store_ = 0;
-  const rocks::ColumnFamilyData* known_family_ = nullptr;
-  uint64_t known_version_ = 0;
-  std::array<Known, kPlaceCount> known_;
   rocks::ReadOptions read_;
   std::array<Place, kPlaceCount> places_;
   std::unique_ptr<FileFinder> spare_;  // closed; most statements need one
