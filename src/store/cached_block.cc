@@ -3,6 +3,7 @@
 #include "store/cached_block.h"
 
 #include "cache/cache_key.h"
+#include "monitoring/statistics_impl.h"
 #include "table/block_based/block_cache.h"
 
 namespace cairn::store {
@@ -35,6 +36,14 @@ rocks::Cache::Handle* LookUpBlock(const rocks::BlockBasedTable::Rep& file, rocks
 const rocks::Block& BlockOf(const rocks::BlockBasedTable::Rep& file, rocks::Cache::Handle* handle) {
   static_assert(sizeof(rocks::Block_kData) == sizeof(rocks::Block) && sizeof(rocks::Block_kIndex) == sizeof(rocks::Block));
   return *static_cast<const rocks::Block*>(file.table_options.block_cache->Value(handle));
+}
+
+void BlockHits::TickAll(const rocks::BlockBasedTable& file) {
+  rocks::Statistics* const statistics = file.get_rep()->ioptions.stats;
+  rocks::RecordTick(statistics, rocks::BLOCK_CACHE_HIT, count_);
+  rocks::RecordTick(statistics, rocks::BLOCK_CACHE_DATA_HIT, count_);
+  rocks::RecordTick(statistics, rocks::BLOCK_CACHE_BYTES_READ, bytes_);
+  *this = BlockHits();
 }
 
 bool ReadEntries(const rocks::Block& block, BlockEntries* entries) {

@@ -21,6 +21,25 @@ rocks::Cache::Handle* LookUpBlock(const rocks::BlockBasedTable::Rep& file, rocks
 // What LookUpBlock found. Valid while it is held.
 const rocks::Block& BlockOf(const rocks::BlockBasedTable::Rep& file, rocks::Cache::Handle* handle);
 
+// Data blocks that LookUpBlock found in one file, to be told to RocksDB's statistics at once.
+class BlockHits final {
+ public:
+  void Add(const rocks::Cache& cache, rocks::Cache::Handle* found) {
+    ++count_;
+    bytes_ += cache.GetUsage(found);
+  }
+  // Begins anew.
+  void Tick(const rocks::BlockBasedTable& file) {
+    if (count_ != 0) TickAll(file);
+  }
+
+ private:
+  void TickAll(const rocks::BlockBasedTable& file);
+
+  uint64_t count_ = 0;
+  uint64_t bytes_ = 0;
+};
+
 // Where its entries lie. False: it is of another form than our settings make.
 bool ReadEntries(const rocks::Block& block, BlockEntries* entries);
 
