@@ -99,10 +99,11 @@ class IndexSeparators : public BlockEntries {
   // Where the entry ends; null: it is malformed.
   const uint8_t* ReadHandle(uint32_t i, rocks::BlockHandle* handle) const {
     ByteView separator;
-    const uint8_t* const at = Read(i, &separator);
-    if (at == nullptr) return nullptr;
-    rocks::Slice rest(reinterpret_cast<const char*>(at), static_cast<size_t>(end - at));
-    return handle->DecodeFrom(&rest).ok() ? reinterpret_cast<const uint8_t*>(rest.data()) : nullptr;
+    uint64_t offset, size;
+    const uint8_t* at = Read(i, &separator);
+    if (at == nullptr || (at = ReadWide(at, &offset)) == nullptr || (at = ReadWide(at, &size)) == nullptr) return nullptr;
+    *handle = rocks::BlockHandle(offset, size);
+    return at;
   }
 
   ByteView UserKeyOf(ByteView separator) const {
@@ -139,6 +140,19 @@ class IndexSeparators : public BlockEntries {
   const uint8_t* ReadNumber(const uint8_t* at, uint32_t* number) const {
     return reinterpret_cast<const uint8_t*>(
         rocks::GetVarint32Ptr(reinterpret_cast<const char*>(at), reinterpret_cast<const char*>(end), number));
+  }
+
+  const uint8_t* ReadWide(const uint8_t* at, uint64_t* number) const {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64 && at != end; shift += 7) {
+      const uint64_t byte = *at++;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        *number = value;
+        return at;
+      }
+    }
+    return nullptr;
   }
 
   bool have_trailers_ = false;

@@ -3,6 +3,8 @@
 #include "store/key_lists.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace cairn::store {
 namespace {
@@ -31,15 +33,22 @@ KeyLists::Rows KeyLists::Count() const {
   }
   for (;;) {
     const Key* first = nullptr;  // of equal keys the newest
+    uint32_t having = 0;         // bits of the lists that have it
     for (size_t i = 0; i < list_count_; ++i) {
       if (at[i] == begins_[i + 1]) continue;
       const Key& key = keys_[at[i]];
-      if (first == nullptr || key.view() < first->view()) first = &key;
+      const int order = first == nullptr ? -1 : Compare(key, *first);
+      if (order < 0) first = &key;
+      having = order < 0 ? 1u << i : having | uint32_t{order == 0} << i;
     }
     if (first == nullptr || (!found.all && first->view() >= bound)) return found;
     found.rows += first->is_value;
-    for (size_t i = 0; i < list_count_; ++i) {
-      for (; at[i] != begins_[i + 1] && keys_[at[i]].view() == first->view(); ++at[i]) ++found.entries;
+    for (; having != 0; having &= having - 1) {
+      const auto i = static_cast<size_t>(std::countr_zero(having));
+      do {
+        ++found.entries;
+        ++at[i];
+      } while (has_versions_[i] && at[i] != begins_[i + 1] && AreEqual(keys_[at[i]], *first));
     }
   }
 }

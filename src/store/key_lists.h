@@ -30,13 +30,15 @@ class KeyLists final {
   KeyLists(const KeyLists&) = delete;
   KeyLists& operator=(const KeyLists&) = delete;
 
-  // Begins the next older source's list, of at most `keys_max` keys. False: there are too many.
-  [[nodiscard]] bool Begin(size_t keys_max) {
+  // Begins the next older source's list, of at most `keys_max` keys. `has_versions`: of one key it may have some.
+  // False: there are too many lists.
+  [[nodiscard]] bool Begin(size_t keys_max, bool has_versions) {
     if (list_count_ == kListsMax) return false;
     end_max_ = key_count_ + (keys_max < kKeysMax - key_count_ ? keys_max : kKeysMax - key_count_);
     begins_[list_count_++] = key_count_;
     begins_[list_count_] = key_count_;
     cut_[list_count_ - 1] = false;
+    has_versions_[list_count_ - 1] = has_versions;
     return true;
   }
   // Adds to the list begun last, behind its last key or at it: then it is an older version. False: there is no room, and
@@ -47,25 +49,32 @@ class KeyLists final {
     begins_[list_count_] = key_count_;
     return true;
   }
-  // The same of a key that is copied.
-  [[nodiscard]] bool AddCopy(ByteView key, bool is_value) {
-    if (copied_bytes_ + key.size() > sizeof copies_) return Cut();
-    char* const copy = copies_ + copied_bytes_;
-    if (!Add(ByteView(static_cast<const char*>(std::memcpy(copy, key.data(), key.size())), key.size()), is_value)) return false;
-    copied_bytes_ += key.size();
-    return true;
+  // Memory for a key that has to be put together, which Add() then takes; so many bytes behind it may be read and written, too.
+  // Null: there is no room, and the list ends here.
+  static constexpr size_t kBehindKey = 16;
+  char* Allocate(size_t bytes) {
+    if (bytes > kCopiedMax - copied_bytes_) {
+      Cut();
+      return nullptr;
+    }
+    char* const key = copies_ + copied_bytes_;
+    copied_bytes_ += bytes;
+    return key;
   }
   // The source has more than the list begun last.
   bool Cut() {
     cut_[list_count_ - 1] = true;
     return false;
   }
+  bool is_cut() const { return cut_[list_count_ - 1]; }  // the list begun last
 
   // Up to the first key behind which a list may lack something. No entries at all where that would not speak for the others:
   // a list was cut before its first key, or at one that has many versions.
   Rows Count() const;
 
  private:
+  static constexpr size_t kCopiedMax = 5120;
+
   struct Key {
     ByteView view() const { return {data, size}; }
 
@@ -74,14 +83,24 @@ class KeyLists final {
     bool is_value;
   };
 
+  // Calls of string_view's comparison would be most of a merge.
+  static bool AreEqual(const Key& one, const Key& other) {
+    return one.size == other.size && std::memcmp(one.data, other.data, one.size) == 0;
+  }
+  static int Compare(const Key& one, const Key& other) {
+    const int order = std::memcmp(one.data, other.data, one.size < other.size ? one.size : other.size);
+    return order != 0 || one.size == other.size ? order : one.size < other.size ? -1 : 1;
+  }
+
   size_t key_count_ = 0;
   size_t end_max_ = 0;  // of the list begun last
   size_t list_count_ = 0;
   size_t copied_bytes_ = 0;
   std::array<size_t, kListsMax + 1> begins_;  // of list i, and where the one before ends
   std::array<bool, kListsMax> cut_;
+  std::array<bool, kListsMax> has_versions_;
   std::array<Key, kKeysMax> keys_;
-  char copies_[4096];
+  char copies_[kCopiedMax + kBehindKey];
 };
 
 }  // namespace cairn::store

@@ -2,14 +2,13 @@
 // What a range has in memtables and files, counted by where its ends lie in each.
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <span>
-#include <typeinfo>
 
+#include "base/in_place_list.h"
 #include "store/current_version.h"
+#include "store/file_index.h"
 #include "store/file_run.h"
-#include "store/held_table.h"
 #include "store/key_lists.h"
 #include "store/memtable_access.h"
 #include "store/range_position.h"
@@ -23,20 +22,31 @@ namespace {
 // Of a range that is not listed whole, so many keys of each source tell how many rows entries make.
 constexpr size_t kSampledKeys = 32;
 
+// The descents of an estimate cost as much as walking over so many entries of a memtable.
+constexpr uint64_t kWalkedMax = 16;
+
 // Where all sources beside the largest have no more than this part of its entries, it makes little difference what they are.
 constexpr uint64_t kUnseenPart = 8;
+
+const rocks::ReadOptions& HowToRead() {
+  static const rocks::ReadOptions read = [] {
+    rocks::ReadOptions options;
+    options.total_order_seek = true;
+    options.io_activity = rocks::Env::IOActivity::kDBIterator;
+    return options;
+  }();
+  return read;
+}
 
 // One range in the sources of a version.
 class RangeSources {
  public:
-  RangeSources(const CurrentVersion& version, const KeyRange& range) : version_(version), range_(range) {
-    read_.total_order_seek = true;
-    read_.io_activity = rocks::Env::IOActivity::kDBIterator;
-  }
+  RangeSources(const CurrentVersion& version, HeldIndexes* held, const KeyRange& range)
+      : version_(version), held_(*held), bounds_(range.begin, range.end) {}
 
   bool Count(PositionCount* count) {
     FileRuns runs;
-    if (!FindFileRuns(*version_, range_.begin, range_.end, &runs)) return false;
+    if (!FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), &runs)) return false;
     if (!AddMemtables() || !AddRuns(runs)) return false;
     count->entries = found_.entries;
     count->bytes_between = found_.bytes_between;
@@ -45,12 +55,13 @@ class RangeSources {
       count->exact = count->bytes_between == 0;
       return true;
     }
-    for (size_t i = 0; i < memtable_count_; ++i) count->entries += EstimateMemtable(*memtables_[i].tree);
+    const bool is_short = count->entries <= KeyLists::kKeysMax && count->bytes_between == 0;
+    for (size_t i = 0; i < memtable_count_; ++i) count->entries += EstimateMemtable(memtables_[i], is_short);
     if (count->entries <= KeyLists::kKeysMax && count->bytes_between == 0) return List(KeyLists::kKeysMax, count);
     // Versions of settled rows are few.
     const uint64_t beside_largest = count->entries + found_.roughly_between - largest_run_;
     if (is_settled || (beside_largest <= largest_run_ / kUnseenPart && !has_many_deletions_)) return true;
-    const size_t source_count = memtable_count_ + file_count_;
+    const size_t source_count = memtable_count_ + files_.size();
     if (source_count == 0) return false;  // blocks between ends that have nothing: damage
     return List(std::min(kSampledKeys, KeyLists::kKeysMax / source_count), count);
   }
@@ -64,16 +75,15 @@ class RangeSources {
     MemtableTree::Position first;  // in the range
   };
   struct File {
-    explicit File(const rocks::ReadOptions& read) : position(read) {}
-
-    HeldTable table;
-    RangePosition position;
+    FileIndex index;
+    std::optional<RangePosition> position;
+    bool has_versions = false;  // there may be some of one key
   };
 
   bool IsInRange(const MemtableTree::Position& position) const {
     if (position.entry == nullptr) return false;
     const EntryKey key = EntryKey::Of(position.entry);
-    return ByteView(key.data, key.size) < range_.end;
+    return ByteView(key.data, key.size) < bounds_.upper();
   }
 
   bool AddMemtables() {
@@ -85,23 +95,20 @@ class RangeSources {
     const MemtableTree* const tree = HasPlainEntriesOnly(memtable) ? TreeOf(memtable) : nullptr;
     if (tree == nullptr) return false;
     Memtable found{.tree = tree, .first = {}};
-    tree->FindAtLeast(Target(range_.begin, &begin_key_), &found.first);
+    tree->FindAtLeast(Target(bounds_.internal_lower()), &found.first);
     if (!IsInRange(found.first)) return true;
     if (memtable_count_ == kMemtablesMax) return false;
     memtables_[memtable_count_++] = found;
     return true;
   }
-  // Before all versions of the key. Refers to `bytes`.
-  static MemtableTarget Target(ByteView key, ByteBuffer* bytes) {
-    if (bytes->empty()) {
-      bytes->Reserve(key.size() + kEntryTrailerBytes);
-      bytes->Append(key);
-      bytes->AppendLe64(rocks::PackSequenceAndType(rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek));
+  static MemtableTarget Target(ByteView internal_key) { return MemtableTarget(EntryKey::OfInternal(internal_key)); }
+  // A few entries of a range that may be short are walked over, as they will be listed.
+  uint64_t EstimateMemtable(const Memtable& memtable, bool may_be_short) const {
+    MemtableTree::Position at = memtable.first;
+    for (uint64_t walked = 0; may_be_short && walked < kWalkedMax; memtable.tree->Next(&at), ++walked) {
+      if (!IsInRange(at)) return walked;
     }
-    return MemtableTarget(EntryKey::OfInternal(bytes->view()));
-  }
-  uint64_t EstimateMemtable(const MemtableTree& tree) {
-    return std::max<uint64_t>(1, tree.EstimateBetween(Target(range_.begin, &begin_key_), Target(range_.end, &end_key_)));
+    return std::max<uint64_t>(1, memtable.tree->EstimateBetween(Target(bounds_.internal_lower()), Target(bounds_.internal_upper())));
   }
 
   static bool Differ(const RangePosition::Found& now, const RangePosition::Found& before) {
@@ -125,22 +132,20 @@ class RangeSources {
     return true;
   }
   bool AddFile(int level, const rocks::FdWithKeyRange& file) {
-    if (file_count_ == kFilesMax) return false;
-    std::unique_ptr<File> further;
-    if (file_count_ != 0) further = std::make_unique<File>(read_);
-    File* const added = further != nullptr ? further.get() : &first_file_.emplace(read_);
-    if (!added->table.Find(version_.family(), *version_, read_, level, *file.file_metadata).ok()) return false;
-    const rocks::TableReader& reader = added->table.reader();
-    if (typeid(reader) != typeid(rocks::BlockBasedTable)) return false;
-    RangePosition& position = added->position;
+    if (files_.full()) return false;
+    File& added = files_.Append();
+    if (!added.index.Open(version_, &held_, HowToRead(), level, *file.file_metadata)) return false;
+    RangePosition& position = added.position.emplace(added.index, bounds_, HowToRead());
     const RangePosition::Found before = found_;
-    if (!position.Add(static_cast<const rocks::BlockBasedTable&>(reader), range_.begin, range_.end, &found_)) return false;
+    if (!position.Add(&found_)) return false;
     entries_per_byte_ = static_cast<double>(position.file_entries()) / static_cast<double>(file.fd.GetFileSize());
-    if (!Differ(found_, before)) return true;
-    files_[file_count_] = added;
-    further_files_[file_count_++] = std::move(further);
+    if (!Differ(found_, before)) {
+      files_.DropLast();
+      return true;
+    }
     // One number for all: there is no second version of a key.
-    has_versions_ |= file.fd.smallest_seqno != file.fd.largest_seqno;
+    added.has_versions = file.fd.smallest_seqno != file.fd.largest_seqno;
+    has_versions_ |= added.has_versions;
     has_deletions_ |= position.has_deletions();
     has_many_deletions_ |= position.has_many_deletions();
     return true;
@@ -152,8 +157,8 @@ class RangeSources {
     for (size_t i = 0; i < memtable_count_; ++i) {
       if (!ListMemtable(memtables_[i], keys_max, &lists)) return false;
     }
-    for (size_t i = 0; i < file_count_; ++i) {
-      if (!files_[i]->position.List(range_.begin, range_.end, keys_max, &lists)) return false;
+    for (File& file : files_) {
+      if (!file.position->List(keys_max, file.has_versions, &lists)) return false;
     }
     const KeyLists::Rows rows = lists.Count();
     count->exact = rows.all && count->bytes_between == 0;
@@ -167,7 +172,7 @@ class RangeSources {
     return true;
   }
   bool ListMemtable(const Memtable& memtable, size_t keys_max, KeyLists* lists) const {
-    if (!lists->Begin(keys_max)) return false;
+    if (!lists->Begin(keys_max, /*has_versions=*/true)) return false;
     for (MemtableTree::Position at = memtable.first; IsInRange(at); memtable.tree->Next(&at)) {
       const EntryKey key = EntryKey::Of(at.entry);
       if (!lists->Add({key.data, key.size}, static_cast<uint8_t>(key.data[key.size]) == rocks::kTypeValue)) break;
@@ -176,15 +181,11 @@ class RangeSources {
   }
 
   const CurrentVersion& version_;
-  const KeyRange range_;
-  rocks::ReadOptions read_;
-  ByteBuffer begin_key_, end_key_;
+  HeldIndexes& held_;
+  const RangeBounds bounds_;
   std::array<Memtable, kMemtablesMax> memtables_;  // from the newest to the oldest
   size_t memtable_count_ = 0;
-  std::array<File*, kFilesMax> files_;  // that have something, in the same order
-  size_t file_count_ = 0;
-  std::optional<File> first_file_;  // of files_, not on the heap, as most ranges lie in one
-  std::array<std::unique_ptr<File>, kFilesMax> further_files_;
+  InPlaceList<File, kFilesMax> files_;  // that have something, in the same order
   RangePosition::Found found_;  // in files
   size_t runs_found_ = 0;       // that have something
   uint64_t largest_run_ = 0;    // its entries, roughly
@@ -199,7 +200,7 @@ class RangeSources {
 bool Store::CountByPosition(Family family, const KeyRange& range, PositionCount* count) const {
   *count = PositionCount();
   const CurrentVersion version(impl_->root, Handle(family));
-  return RangeSources(version, range).Count(count);
+  return RangeSources(version, impl_->held_indexes.get(), range).Count(count);
 }
 
 }  // namespace cairn::store

@@ -6,6 +6,8 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "store/store_testing.h"
@@ -17,8 +19,13 @@ class PositionCountTest : public ::testing::Test, public StoreFixture {
  protected:
   // Files of a few blocks, which change shape when the test says so.
   void SetUp() override {
-    options.expert_family_options = "disable_auto_compactions=true;target_file_size_base=60000;target_file_size_multiplier=1";
+    options.expert_family_options = kShape;
     Open();
+  }
+  // Where RocksDB has no block cache no index is held for all connections, and each block is read.
+  void ReopenWithoutCache() {
+    options.expert_family_options = kShape + ";block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=false}";
+    Reopen();
   }
 
   unsigned Below(size_t n) { return static_cast<unsigned>(random_() % n); }
@@ -116,6 +123,7 @@ class PositionCountTest : public ::testing::Test, public StoreFixture {
     EXPECT_EQ(count.entries, rows) << where;
   }
 
+  const std::string kShape = "disable_auto_compactions=true;target_file_size_base=60000;target_file_size_multiplier=1";
   std::mt19937 random_;
   std::map<std::string, std::string> now_;
   std::vector<Snapshot> snapshots_;
@@ -136,6 +144,64 @@ TEST_F(PositionCountTest, BlocksOfFewLongRowsToo) {
   EXPECT_GT(sampled_, 50u);
 }
 
+TEST_F(PositionCountTest, WithoutHeldIndexesAndCachedBlocksToo) {
+  ReopenWithoutCache();
+  Play(/*words=*/false, /*value_bytes_max=*/60);
+  EXPECT_GT(unseen_, 50u);
+  EXPECT_GT(sampled_, 50u);
+  EXPECT_EQ(Number("held_indexes"), 0u);
+}
+
+// Some levels, versions and deletions of one store: by indexes that are held, with blocks that have to be read and with cached
+// ones, and without any of it.
+TEST_F(PositionCountTest, EachWayToBlocksCountsTheSame) {
+  for (const bool words : {false, true}) {
+    for (int round = 0; round < 8; ++round) {
+      snapshots_.push_back(store->TakeSnapshot());
+      ASSERT_NO_FATAL_FAILURE(PutSome(words, 4000 / (1u << round) + 1, 60));
+      ASSERT_NO_FATAL_FAILURE(DeleteSome(20));
+      ASSERT_TRUE(store->FlushMemtables().ok());
+      if (round < 3) {
+        ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+      }
+    }
+    snapshots_.clear();
+    options.expert_family_options = kShape;
+    Reopen();
+    std::vector<std::pair<std::string, std::string>> ranges(1000);
+    for (auto& [lower, upper] : ranges) {
+      lower = AnyKey(words);
+      upper = AnyKey(words);
+      if (Below(2) == 0) {
+        const auto at = std::next(now_.begin(), Below(now_.size()));
+        lower = at->first;
+        upper = std::distance(at, now_.end()) > 40 ? std::next(at, Below(40))->first : lower;
+      }
+      if (upper < lower) std::swap(lower, upper);
+      if (upper == lower) upper += '\0';
+    }
+    const auto count_all = [&] {
+      std::vector<std::tuple<bool, uint64_t, uint64_t, bool, uint64_t, uint64_t>> counts;
+      for (const auto& [lower, upper] : ranges) {
+        PositionCount count;
+        const bool known = store->CountByPosition(Family::kData, {lower, upper}, &count);
+        counts.emplace_back(known, count.entries, count.bytes_between, count.exact, count.looked_entries, count.looked_rows);
+      }
+      return counts;
+    };
+    const auto read = count_all();
+    EXPECT_GT(Number("held_indexes"), 1u);
+    const uint64_t missed = Number("block_cache_data_miss"), hit = Number("block_cache_data_hit");
+    EXPECT_GT(missed, 0u);
+    EXPECT_EQ(count_all(), read) << "cached";
+    EXPECT_EQ(Number("block_cache_data_miss"), missed);
+    EXPECT_GT(Number("block_cache_data_hit"), hit + ranges.size() / 2);
+    ReopenWithoutCache();
+    EXPECT_EQ(count_all(), read) << "not held";
+    EXPECT_EQ(Number("held_indexes"), 0u);
+  }
+}
+
 TEST_F(PositionCountTest, FewRowsAreCountedWhereverTheyLie) {
   ExpectRows(0, "nowhere");
   ASSERT_TRUE(Put("k150", "value").ok());
@@ -154,6 +220,25 @@ TEST_F(PositionCountTest, FewRowsAreCountedWhereverTheyLie) {
   ExpectRows(2, "one row in two files");
   ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
   ExpectRows(2, "settled");
+}
+
+TEST_F(PositionCountTest, LongKeysAreCountedAndListed) {
+  const auto key_of = [](int i) { return std::string(300, 'x') + std::to_string(1000 + i); };
+  Batch all(*store);
+  for (int i = 0; i < 300; ++i) all.Put(Family::kData, key_of(i), std::string(50, 'v'));
+  ASSERT_TRUE(store->Write(all, Durability::kOs).ok());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  for (const bool changed : {false, true}) {
+    for (int i = 0; i < 290; i += 7) {
+      if (changed) {
+        ASSERT_TRUE(Put(key_of(i + 3), "newer").ok());
+      }
+      const std::string lower = key_of(i), upper = key_of(i + 10);
+      const PositionCount count = Count({lower, upper});
+      EXPECT_TRUE(count.exact) << i;
+      EXPECT_EQ(count.entries, 10u) << i;
+    }
+  }
 }
 
 TEST_F(PositionCountTest, DeletionsAreNotRows) {

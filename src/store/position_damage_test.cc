@@ -16,9 +16,11 @@ class PositionDamageTest : public ::testing::Test, public DamagedFileFixture {
   }
 
   // Counts ranges within a block, over two and over many; with changes of their rows in the memtable they are listed.
-  void CountRanges(const std::string& text) {
+  // `cached`: the index is held for all connections, and blocks are in the cache once they were read.
+  void CountRanges(const std::string& text, bool cached) {
     if (store != nullptr) Crash();  // nothing of the last one is left
     env.WriteFile(path_, text);
+    options.expert_family_options = cached ? "" : "block_based_table_factory={no_block_cache=true;cache_index_and_filter_blocks=false}";
     Open();
     for (const bool changed : {false, true}) {
       if (changed) {
@@ -48,7 +50,7 @@ TEST_F(PositionDamageTest, AnyByteOfAnyBlock) {
       text[block.offset + random() % block.size] = static_cast<char>(random());
       Seal(block, &text);
     }
-    ASSERT_NO_FATAL_FAILURE(CountRanges(text)) << i;
+    ASSERT_NO_FATAL_FAILURE(CountRanges(text, /*cached=*/i % 2 != 0)) << i;
   }
 }
 
@@ -61,7 +63,7 @@ TEST_F(PositionDamageTest, LengthsOfAllBlocks) {
         text[block.offset + at] = static_cast<char>(byte);
         Seal(block, &text);
       }
-      ASSERT_NO_FATAL_FAILURE(CountRanges(text)) << at;
+      ASSERT_NO_FATAL_FAILURE(CountRanges(text, /*cached=*/(at + byte) % 2 != 0)) << at;
     }
   }
   EXPECT_GT(unknown_, 0);
@@ -74,12 +76,12 @@ TEST_F(PositionDamageTest, RestartPointsOfNoUse) {
       StoreLe32(text.data() + block.offset + block.size - sizeof(uint32_t), count);
       Seal(block, &text);
     }
-    ASSERT_NO_FATAL_FAILURE(CountRanges(text)) << count;
+    for (const bool cached : {false, true}) ASSERT_NO_FATAL_FAILURE(CountRanges(text, cached)) << count;
   }
   for (const uint32_t flip : {0x1u, 0x10u, 0x400u, 0x8000'0000u}) {
     std::string text = whole_;
     for (const Block& block : blocks_) SetPoints(block, [flip](uint32_t point) { return point ^ flip; }, &text);
-    ASSERT_NO_FATAL_FAILURE(CountRanges(text)) << flip;
+    for (const bool cached : {false, true}) ASSERT_NO_FATAL_FAILURE(CountRanges(text, cached)) << flip;
   }
   EXPECT_GT(unknown_, 0);
 }
@@ -92,7 +94,7 @@ TEST_F(PositionDamageTest, HandlesOfTheIndex) {
       if (random() % 4 == 0) text[handle + random() % 3] = static_cast<char>(random());
     }
     Seal(index_, &text);
-    ASSERT_NO_FATAL_FAILURE(CountRanges(text)) << i;
+    ASSERT_NO_FATAL_FAILURE(CountRanges(text, /*cached=*/i % 2 != 0)) << i;
   }
   EXPECT_GT(unknown_, 0);
 }

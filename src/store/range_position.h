@@ -2,27 +2,30 @@
 // How many entries a range has in one file, by where its ends lie.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include <rocksdb/options.h>
-#include "table/block_based/block.h"
 #include "table/block_based/block_based_table_reader.h"
+#include "table/format.h"
 
-#include "base/bytes.h"
-#include "store/index_separators.h"
+#include "store/block_place.h"
+#include "store/cached_block.h"
+#include "store/file_index.h"
+#include "store/held_block.h"
 #include "store/key_lists.h"
+#include "store/range_bounds.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
 
-// Finds both ends in the file's index and, unless many blocks lie between them, in their blocks. As the builder of a
-// block stores each so many'th key whole, the number of that restart point tells how many entries come before it; only from
-// there to the end of the range entries are read, and of these the lengths and what keys do not share.
+// Finds both ends in the file's index and, unless many blocks lie between them, in their blocks, by store/block_place.h.
 //
 // Only files as RocksDB makes them by our settings are read so, as by FileFinder, that have no deletions of ranges. Every
 // length is checked; what is damaged is not known, and for whoever walks there to report.
 //
-// Thread rule: one thread at a time. `table` and `read` must outlive it.
+// Thread rule: one thread at a time. `index`, `bounds` and `read` must outlive it.
 class RangePosition final {
  public:
   struct Found {
@@ -31,55 +34,52 @@ class RangePosition final {
     uint64_t roughly_between = 0;  // entries in these, by the mean of the file, which other indexes share
   };
 
-  explicit RangePosition(const rocks::ReadOptions& read) : read_(read) {}
+  // Precondition: `index` is open.
+  RangePosition(const FileIndex& index, const RangeBounds& bounds, const rocks::ReadOptions& read)
+      : table_(index.table()), search_(index.search()), bounds_(bounds), read_(read),
+        interval_(index.table().get_rep()->data_block_restart_interval) {}
   RangePosition(const RangePosition&) = delete;
   RangePosition& operator=(const RangePosition&) = delete;
+  ~RangePosition() { hits_.Tick(table_); }
 
-  // Adds what the file has of lower <= key < upper. False: it is not known, and nothing is added. To be called once.
-  [[nodiscard]] bool Add(const rocks::BlockBasedTable& table, ByteView lower, ByteView upper, Found* found);
+  // Adds what the file has of the range. False: it is not known, and nothing is added. To be called once.
+  [[nodiscard]] bool Add(Found* found);
 
-  // After Add(): how many entries the file has, and what of them are deletions.
+  // How many entries the file has, and what of them are deletions.
   uint64_t file_entries() const { return properties().num_entries; }
   bool has_deletions() const { return properties().num_deletions != 0; }
   bool has_many_deletions() const { return properties().num_deletions > properties().num_entries / 8; }
-  // After Add() of the same bounds, which found something: lists the keys of the range, or the first ones. False: they are not
-  // known. `lists` has room for another list.
-  [[nodiscard]] bool List(ByteView lower, ByteView upper, size_t keys_max, KeyLists* lists);
+  // After Add(), which found something: lists the keys of the range, or the first ones. False: they are not
+  // known. `lists` has room for another list. `has_versions`: see KeyLists.
+  [[nodiscard]] bool List(size_t keys_max, bool has_versions, KeyLists* lists);
 
  private:
   // With so many blocks between the ends, what part of their own blocks is in the range is not worth looking.
   static constexpr uint32_t kBlocksBetweenMax = 8;
-  static constexpr size_t kTrailerBytes = 8;
+  // An upper end further away is looked for in the whole index.
+  static constexpr uint32_t kStepMax = 8;
+  static constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
 
-  // An open block.
-  struct Block {
-    rocks::DataBlockIter holder;  // only holds it
-    BlockEntries entries;
-  };
-  enum class ListEnd : uint8_t { kBlockEnds, kEnds, kMalformed };
-
-  const rocks::TableProperties& properties() const { return *table_->get_rep()->table_properties; }
-  bool LoadIndex();
-  bool FindBlocks(ByteView lower, ByteView upper);
+  const rocks::TableProperties& properties() const { return *table_.get_rep()->table_properties; }
+  bool FindBlocks();
   bool HandleOf(uint32_t i, rocks::BlockHandle* block) const;
-  bool OpenBlock(const rocks::BlockHandle& handle, Block* block);
-  bool CountBefore(const BlockEntries& entries, ByteView key, const uint8_t** point, uint64_t* count) const;
-  bool ScanBefore(ByteView key, const uint8_t* at, const uint8_t* end, uint64_t* count) const;
+  bool OpenFirst(const rocks::BlockHandle& handle);
+  bool CountInBlocks(const rocks::BlockHandle& first, const rocks::BlockHandle* last);
   void AddBetween(uint64_t block_bytes, Found* found) const;
-  bool CountAll(const BlockEntries& entries, uint64_t* count) const;
-  static ListEnd ListBlock(const uint8_t* at, const uint8_t* end, ByteView lower, ByteView upper, KeyLists* lists);
 
-  const rocks::BlockBasedTable* table_ = nullptr;
+  const rocks::BlockBasedTable& table_;
+  const IndexSearch& search_;
+  const RangeBounds& bounds_;
   const rocks::ReadOptions& read_;
-  rocks::BlockCacheLookupContext lookup_{rocks::TableReaderCaller::kUserApproximateSize};
-  rocks::IndexBlockIter index_;  // only holds its block
-  IndexSeparators separators_;
-  uint32_t first_ = 0;  // the block in which the range begins
-  uint32_t last_ = 0;   // in which it ends, or how many the file has
-  uint32_t interval_ = 0;  // entries from one restart point to the next
-  Block first_block_;
-  Block last_block_;  // open, if it is another one and the file has one
-  const uint8_t* first_point_ = nullptr;  // in the first block, if that is open: at or before the begin of the range
+  BlockHits hits_;
+  const uint32_t interval_;  // entries from one restart point to the next
+  uint32_t first_ = 0;       // the block in which the range begins
+  uint32_t last_ = 0;        // in which it ends, or how many the file has
+  HeldBlock first_block_;
+  HeldBlock last_block_;  // open, if it is another one and the file has one
+  BlockPlace begin_;           // of the range, in the first block if that is open
+  uint64_t in_first_ = kAll;  // so many entries of the first block from there on, at most
+  uint64_t in_last_ = 0;      // entries of the last block, if that is open
 };
 
 }  // namespace cairn::store

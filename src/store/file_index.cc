@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Opens an index in one of two ways.
+#include "store/file_index.h"
+
+#include <typeinfo>
+
+#include "store/held_table.h"
+
+namespace cairn::store {
+
+struct FileIndex::Own {
+  HeldTable table;
+  rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserApproximateSize};
+  rocks::IndexBlockIter block;  // only holds it
+  IndexSearch search;
+};
+
+FileIndex::FileIndex() = default;
+
+FileIndex::~FileIndex() = default;
+
+bool FileIndex::Open(const CurrentVersion& version, HeldIndexes* held, const rocks::ReadOptions& read, int level,
+                     const rocks::FileMetaData& file) {
+  const HeldIndex* const index = held->Of(file, read);
+  if (index == nullptr) return OpenOwn(version, read, level, file);
+  table_ = &index->table();
+  search_ = &index->search();
+  return true;
+}
+
+bool FileIndex::OpenOwn(const CurrentVersion& version, const rocks::ReadOptions& read, int level, const rocks::FileMetaData& file) {
+  own_ = std::make_unique<Own>();
+  if (!own_->table.Find(version.family(), *version, read, level, file).ok()) return false;
+  const rocks::TableReader& reader = own_->table.reader();
+  if (typeid(reader) != typeid(rocks::BlockBasedTable)) return false;
+  const auto& table = static_cast<const rocks::BlockBasedTable&>(reader);
+  const rocks::BlockBasedTable::Rep& rep = *table.get_rep();
+  if (!IndexSeparators::Serve(rep) || rep.table_properties == nullptr || rep.table_properties->num_range_deletions != 0) return false;
+  auto* const index = rep.index_reader->NewIterator(read, /*disable_prefix_seek=*/true, &own_->block, /*get_context=*/nullptr,
+                                                    &own_->lookup);
+  if (index != &own_->block) {
+    delete index;
+    return false;
+  }
+  if (!own_->search.separators.Load(rep, own_->block)) return false;
+  table_ = &table;
+  search_ = &own_->search;
+  return true;
+}
+
+}  // namespace cairn::store
