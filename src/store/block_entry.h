@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The lengths that each entry of a data block begins with.
+// The lengths that each entry of a data block begins with, and where among its restart points a key is.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 
 #include "util/coding.h"
 
+#include "base/bytes.h"
+#include "store/index_separators.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -34,6 +36,28 @@ namespace cairn::store {
     }
   }
   return static_cast<size_t>(end - at) < size_t{*own} + *value_bytes ? nullptr : at;
+}
+
+// The last restart point of a data block whose key is before all versions of `key`, or else the first one. Null: the block is
+// malformed. The entry there has its whole key.
+inline const uint8_t* LastPointBefore(const BlockEntries& block, ByteView key) {
+  constexpr size_t kTrailerBytes = 8;
+  uint32_t low = 0, high = block.point_count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    const uint8_t* at = block.Point(middle);
+    uint32_t shared, own, value_bytes;
+    if (at == nullptr || (at = ReadEntryHead(at, block.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
+        own < kTrailerBytes) {
+      return nullptr;
+    }
+    if (AsBytes(at, own - kTrailerBytes) < key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low == 0 ? block.begin : block.Point(low - 1);
 }
 
 }  // namespace cairn::store

@@ -2,9 +2,14 @@
 // Where RocksDB's iterator stands in its block, and how it is brought up to date.
 #include "store/block_steps.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "db/dbformat.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "util/coding.h"
+
+#include "store/block_entry.h"
 
 namespace cairn::store {
 namespace {
@@ -78,8 +83,15 @@ bool BlockSteps::EnterNext(const CachedBlocks::Block& block) {
       AsBytes(key, own - kTrailerBytes) < key_.view().substr(0, key_.size() - kTrailerBytes)) {
     return false;
   }
-  at_ = begin_ = begin;
-  end_ = block_end_ = end;
+  StandBefore(block, begin);
+  return Step();
+}
+
+// Before an entry that has its whole key.
+void BlockSteps::StandBefore(const CachedBlocks::Block& block, const uint8_t* at) {
+  at_ = at;
+  begin_ = block.entries.begin;
+  end_ = block_end_ = block.entries.end;
   point_count_ = block.entries.point_count;
   ForgetBefore();
   FetchFirst();
@@ -88,7 +100,40 @@ bool BlockSteps::EnterNext(const CachedBlocks::Block& block) {
   stored_trailer_ = 0;
   key_.Clear();
   key_.AppendLe64(stored_trailer_);  // Step() puts the trailer back first
-  return Step();
+}
+
+// By key, then from new to old.
+bool BlockSteps::IsBefore(ByteView internal_key) const {
+  const size_t key_bytes = key_.size() - kTrailerBytes, wanted_bytes = internal_key.size() - kTrailerBytes;
+  const int order = std::memcmp(key_.data(), internal_key.data(), std::min(key_bytes, wanted_bytes));
+  if (order != 0) return order < 0;
+  if (key_bytes != wanted_bytes) return key_bytes < wanted_bytes;
+  return LoadLe64(key_.data() + key_bytes) > LoadLe64(internal_key.data() + wanted_bytes);
+}
+
+BlockSteps::Entered BlockSteps::EnterAt(const CachedBlocks::Block& block, ByteView internal_key) {
+  Forget();
+  const uint8_t* const point = LastPointBefore(block.entries, internal_key.substr(0, internal_key.size() - kTrailerBytes));
+  if (point == nullptr || point == block.entries.end || *point != 0) return Entered::kMalformed;
+  StandBefore(block, point);
+  while (Step()) {
+    if (!IsBefore(internal_key)) return Entered::kFound;
+  }
+  if (is_at_end()) return Entered::kBehind;
+  Forget();
+  return Entered::kMalformed;
+}
+
+bool BlockSteps::EnterLast(const CachedBlocks::Block& block) {
+  Forget();
+  const uint8_t* const point = block.entries.Point(block.entries.point_count - 1);
+  if (point == nullptr || *point != 0) return false;
+  StandBefore(block, point);
+  while (Step()) {
+  }
+  if (is_at_end()) return true;
+  Forget();
+  return false;
 }
 
 void BlockSteps::ReplaceTrailer() {

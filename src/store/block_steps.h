@@ -36,6 +36,15 @@ class BlockSteps final {
   // From the first entry of a block of the same file, behind the current one. False: it is left to RocksDB; nothing has
   // changed. Precondition: is_inside().
   bool EnterNext(const CachedBlocks::Block& block);
+  enum class Entered : uint8_t {
+    kFound,
+    kBehind,     // the block ends before the key: stands on its last entry
+    kMalformed,  // nothing is entered
+  };
+  // At the first entry of a block that is not before that internal key.
+  Entered EnterAt(const CachedBlocks::Block& block, ByteView internal_key);
+  // At the last entry of a block. False: it is malformed, and nothing is entered.
+  bool EnterLast(const CachedBlocks::Block& block);
   // Forgets the block; `table` stays where it stood when it was entered, or anywhere in the block.
   void Forget() {
     at_ = end_ = block_end_ = nullptr;
@@ -162,6 +171,8 @@ class BlockSteps final {
                                      uint32_t* value_bytes);
   void ReplaceTrailer();
   ByteView KeyOf(const Before& before) const { return before_keys_.view().substr(before.key_begin, before.key_bytes); }
+  void StandBefore(const CachedBlocks::Block& block, const uint8_t* at);
+  bool IsBefore(ByteView internal_key) const;
   [[gnu::noinline]] bool LoadBefore();
   bool ReadBefore(const uint8_t* from, const uint8_t* until, const char* until_value);
   const uint8_t* Point(uint32_t i) const { return BlockEntries{begin_, block_end_, point_count_}.Point(i); }

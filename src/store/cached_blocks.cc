@@ -2,7 +2,7 @@
 // Blocks are found by their place in the file, which the index tells.
 #include "store/cached_blocks.h"
 
-#include "monitoring/statistics_impl.h"
+#include <utility>
 
 #include "store/cached_block.h"
 
@@ -23,13 +23,7 @@ const rocks::BlockBasedTable& TableOf(const rocks::BlockBasedTableIterator& tabl
 }  // namespace
 
 void CachedBlocks::CloseOpen() {
-  if (hit_count_ != 0) {
-    rocks::Statistics* const statistics = table_->get_rep()->ioptions.stats;
-    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_HIT, hit_count_);
-    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_DATA_HIT, hit_count_);
-    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_BYTES_READ, hit_bytes_);
-    hit_count_ = hit_bytes_ = 0;
-  }
+  hits_.Tick(*table_);
   if (next_ != nullptr) cache_->Release(next_);
   if (current_ != nullptr) cache_->Release(current_);
   next_ = current_ = nullptr;
@@ -51,19 +45,86 @@ bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key, 
     at_ = 0;
     if (!separators_.Bisect(is_before, &at_, separators_.point_count) || at_ == separators_.point_count) return false;
   }
-  table_ = &file;
+  Stand(file, upper);
+  return true;
+}
+
+void CachedBlocks::Stand(const rocks::BlockBasedTable& table, const rocks::Slice* upper) {
+  table_ = &table;
   upper_ = upper;
   is_looked_up_ = false;
+}
+
+bool CachedBlocks::Load(rocks::Cache::Handle* handle, Block* block) const {
+  const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
+  block->sequence = file.get_global_seqno(rocks::BlockType::kData);
+  return ReadEntries(BlockOf(file, handle), &block->entries);
+}
+
+void CachedBlocks::Stand(const HeldIndex& index, const rocks::Slice* upper) {
+  Stand(index.table(), upper);
+  cache_ = table_->get_rep()->table_options.block_cache.get();
+  separators_ = index.search().separators;
+}
+
+// False: malformed, or another entry may be between this separator and the next.
+bool CachedBlocks::ReadHandle(uint32_t i, rocks::BlockHandle* handle) const {
+  const uint8_t* const end = separators_.ReadHandle(i, handle);
+  return end != nullptr && end == (i + 1 == separators_.point_count ? separators_.end : separators_.Point(i + 1));
+}
+
+// Stands on the block, whose handle separator i has. False: it is not here, and nothing has changed.
+bool CachedBlocks::Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block) {
+  rocks::Cache::Handle* const found = LookUpBlock(*table_->get_rep(), rocks::CacheEntryRole::kDataBlock, handle.offset());
+  if (found == nullptr) return false;
+  if (!Load(found, block)) {
+    cache_->Release(found);
+    return false;
+  }
+  hits_.Add(*cache_, found);
+  if (next_ != nullptr) cache_->Release(std::exchange(next_, nullptr));
+  if (current_ != nullptr) cache_->Release(current_);
+  current_ = found;
+  at_ = i;
+  is_looked_up_ = false;
   return true;
+}
+
+CachedBlocks::Sought CachedBlocks::Seek(const HeldIndex& index, ByteView key, const rocks::Slice* upper, Block* block) {
+  uint32_t at;
+  rocks::BlockHandle handle;
+  switch (index.search().FindBlock(key, &at, &handle)) {
+    case IndexSearch::Where::kInBlock: break;
+    case IndexSearch::Where::kBehindAll: return Sought::kBehindAll;
+    default: return Sought::kNotHere;
+  }
+  Stand(index, upper);
+  if (Hold(at, handle, block)) return Sought::kStands;
+  Close();
+  return Sought::kNotHere;
+}
+
+bool CachedBlocks::SeekLast(const HeldIndex& index, const rocks::Slice* upper, Block* block) {
+  const uint32_t count = index.search().separators.point_count;
+  if (count == 0) return false;
+  Stand(index, upper);
+  rocks::BlockHandle handle;
+  if (ReadHandle(count - 1, &handle) && Hold(count - 1, handle, block)) return true;
+  Close();
+  return false;
+}
+
+bool CachedBlocks::Retreat(Block* block) {
+  rocks::BlockHandle handle;
+  return ReadHandle(at_ - 1, &handle) && Hold(at_ - 1, handle, block);
 }
 
 void CachedBlocks::LookUp() {
   if (is_looked_up_) return;
   is_looked_up_ = true;
-  if (at_ + 1 == separators_.point_count) return;
+  if (is_last()) return;
   rocks::BlockHandle here, next;
-  // No entry may be between the two.
-  if (separators_.ReadHandle(at_, &here) != separators_.Point(at_ + 1)) return;
+  if (!ReadHandle(at_, &here)) return;
   if (separators_.ReadHandle(at_ + 1, &next) == nullptr) return;
   next_ = LookUpBlock(*table_->get_rep(), rocks::CacheEntryRole::kDataBlock, next.offset());
   if (next_ == nullptr) return;
@@ -81,10 +142,7 @@ void CachedBlocks::Fetch() {
 
 bool CachedBlocks::Peek(Block* block) {
   LookUp();
-  if (next_ == nullptr) return false;
-  if (!ReadEntries(BlockOf(*table_->get_rep(), next_), &block->entries)) return false;
-  block->sequence = table_->get_rep()->get_global_seqno(rocks::BlockType::kData);
-  return true;
+  return next_ != nullptr && Load(next_, block);
 }
 
 void CachedBlocks::Advance() {
@@ -93,8 +151,7 @@ void CachedBlocks::Advance() {
   next_ = nullptr;
   ++at_;
   is_looked_up_ = false;
-  ++hit_count_;
-  hit_bytes_ += cache_->GetUsage(current_);
+  hits_.Add(*cache_, current_);
 }
 
 bool CachedBlocks::is_within_bound() const {

@@ -11,6 +11,8 @@
 #include "table/internal_iterator.h"
 
 #include "base/bytes.h"
+#include "store/cached_block.h"
+#include "store/held_indexes.h"
 #include "store/index_separators.h"
 #include "store/rocksdb_fwd.h"
 
@@ -21,7 +23,7 @@ namespace cairn::store {
 // that each finds what the one before it asked memory for. It reads nothing from the file: where a block is not in the
 // cache RocksDB's iterator goes on, which reads ahead.
 //
-// Lifetime: holds up to two blocks in the cache until Close(). `table` must outlive that.
+// Lifetime: holds up to two blocks in the cache until Close(). The file's reader must outlive that.
 // Thread rule: one thread at a time.
 class CachedBlocks final {
  public:
@@ -42,6 +44,20 @@ class CachedBlocks final {
   // Stands on the block that has the entry of that internal key. False: the file's index is of another form. `upper`: see
   // is_within_bound(); may be null. Precondition: closed.
   bool StandAt(rocks::BlockBasedTableIterator* table, ByteView key, const rocks::Slice* upper);
+
+  enum class Sought : uint8_t {
+    kStands,
+    kBehindAll,  // the file ends before the key
+    kNotHere,    // the block is not in the cache or not of our form, or the index is damaged
+  };
+  // Looks for the first entry not before that internal key: stands on the block that it is in, unless it is first in the next
+  // one, and holds it. Otherwise it stays closed. `index` must be held until Close(). Precondition: closed.
+  Sought Seek(const HeldIndex& index, ByteView key, const rocks::Slice* upper, Block* block);
+  // Stands on the last block of the file, and holds it. False: it is not here, as above. Precondition: closed.
+  bool SeekLast(const HeldIndex& index, const rocks::Slice* upper, Block* block);
+  // Stands on the block before, and holds it. False: it is not here, as above, and nothing has changed. Precondition:
+  // is_standing(), and not is_first().
+  bool Retreat(Block* block);
   bool is_standing() const { return table_ != nullptr; }
 
   // The three steps to the next block. Each does what the ones before it would have done. Precondition: is_standing().
@@ -51,13 +67,21 @@ class CachedBlocks final {
 
   // Stands on the block that Peek() gave, and lets go of the one before.
   void Advance();
-  // Whether that block is held by this: it is since the first Advance().
+  // Whether that block is held by this: it is after Seek(), and since the first Advance().
   bool holds_current() const { return current_ != nullptr; }
   // Whether all of the block that it stands on is below `upper`.
   bool is_within_bound() const;
+  // Whether the file has no block behind it, or before it.
+  bool is_last() const { return at_ + 1 == separators_.point_count; }
+  bool is_first() const { return at_ == 0; }
 
  private:
   void CloseOpen();
+  void Stand(const rocks::BlockBasedTable& table, const rocks::Slice* upper);
+  void Stand(const HeldIndex& index, const rocks::Slice* upper);
+  bool ReadHandle(uint32_t i, rocks::BlockHandle* handle) const;
+  bool Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block);
+  bool Load(rocks::Cache::Handle* handle, Block* block) const;
 
   const rocks::BlockBasedTable* table_ = nullptr;  // null: closed
   rocks::Cache* cache_ = nullptr;
@@ -67,8 +91,7 @@ class CachedBlocks final {
   bool is_looked_up_ = false;
   rocks::Cache::Handle* current_ = nullptr;
   rocks::Cache::Handle* next_ = nullptr;
-  uint64_t hit_count_ = 0;  // not yet ticked
-  uint64_t hit_bytes_ = 0;
+  BlockHits hits_;
 };
 
 }  // namespace cairn::store

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "db/dbformat.h"
-#include "monitoring/statistics_impl.h"
 #include "table/format.h"
 
 #include "base/endian.h"
@@ -48,13 +47,7 @@ void FileFinder::Reset(const rocks::BlockBasedTable& table, const rocks::ReadOpt
 void FileFinder::Close() {
   if (table_ == nullptr) return;
   CloseBlock();
-  if (hit_count_ != 0) {
-    rocks::Statistics* const statistics = table_->get_rep()->ioptions.stats;
-    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_HIT, hit_count_);
-    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_DATA_HIT, hit_count_);
-    rocks::RecordTick(statistics, rocks::BLOCK_CACHE_BYTES_READ, hit_bytes_);
-    hit_count_ = hit_bytes_ = 0;
-  }
+  hits_.Tick(*table_);
   table_ = nullptr;
   if (search_ == &own_) index_.Invalidate(rocks::Status::OK());  // may end the table
 }
@@ -67,24 +60,6 @@ void FileFinder::LearnOwn(ByteView key) {
     find_count_ = 0;
   }
   if (find_count_ < kFindsBeforeLearning && ++find_count_ == kFindsBeforeLearning && !own_.HasLearned(index_id)) own_.Learn(index_id);
-}
-
-// The block of the first separator that is not before the key: the only one that can have the first version that is seen, or
-// else it is first in the next one. Unknown: the index does not store each key whole.
-FileFinder::Where FileFinder::FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block) {
-  if (search_ == &own_) LearnOwn(ToView(key.user_key()));
-  const IndexSeparators& separators = search_->separators;
-  uint32_t found;
-  if (!search_->Find(ToView(key.internal_key()), &found)) return Where::kMalformed;
-  const bool is_behind_all = found == separators.point_count;
-  if (!is_behind_all && separators.ReadHandle(found, block) == nullptr) return Where::kMalformed;
-  // No entry may be between the one before and this one.
-  rocks::BlockHandle before;
-  const uint8_t* const begin = is_behind_all ? separators.end : separators.Point(found);
-  const uint8_t* const end_before = found == 0 ? separators.begin : separators.ReadHandle(found - 1, &before);
-  if (end_before == nullptr) return Where::kMalformed;
-  if (end_before != begin) return Where::kUnknown;
-  return is_behind_all ? Where::kBehindAll : Where::kInBlock;
 }
 
 void FileFinder::CloseBlock() {
@@ -120,8 +95,7 @@ bool FileFinder::OpenCachedBlock(const rocks::BlockHandle& block) {
   }
   cached_ = found;
   own_sequence_ = file.get_global_seqno(rocks::BlockType::kData);
-  ++hit_count_;
-  hit_bytes_ += cache->GetUsage(found);
+  hits_.Add(*cache, found);
   return true;
 }
 
@@ -190,34 +164,23 @@ FileFinder::End FileFinder::Scan(ByteView key, uint64_t sequence, size_t steps_m
 
 // From the last restart point that is before all versions of the key.
 FileFinder::End FileFinder::FindInBlock(ByteView key, uint64_t sequence, ByteView* value) {
-  uint32_t low = 0, high = entries_.point_count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    const uint8_t* at = entries_.Point(middle);
-    uint32_t shared, own, value_bytes;
-    if (at == nullptr || (at = ReadEntryHead(at, entries_.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
-        own < kTrailerBytes) {
-      return End::kMalformed;
-    }
-    if (AsBytes(at, own - kTrailerBytes) < key) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  next_ = low == 0 ? entries_.begin : entries_.Point(low - 1);
+  const uint8_t* const point = LastPointBefore(entries_, key);
+  if (point == nullptr) return End::kMalformed;
+  next_ = point;
   entry_key_.Clear();
   return Scan(key, sequence, std::numeric_limits<size_t>::max(), value);
 }
 
 // In the whole file.
 FileFinder::End FileFinder::Search(const rocks::LookupKey& key, ByteView* value) {
+  if (search_ == &own_) LearnOwn(ToView(key.user_key()));
+  uint32_t at;
   rocks::BlockHandle block;
-  switch (FindBlock(key, &block)) {
-    case Where::kInBlock: break;
-    case Where::kBehindAll: return End::kBehind;
-    case Where::kUnknown: return End::kOtherKind;
-    case Where::kMalformed: return End::kMalformed;
+  switch (search_->FindBlock(ToView(key.internal_key()), &at, &block)) {
+    case IndexSearch::Where::kInBlock: break;
+    case IndexSearch::Where::kBehindAll: return End::kBehind;
+    case IndexSearch::Where::kUnknown: return End::kOtherKind;
+    case IndexSearch::Where::kMalformed: return End::kMalformed;
   }
   const uint64_t file_bytes = table_->get_rep()->file_size;
   if (block.size() > file_bytes || block.offset() > file_bytes - block.size()) return End::kMalformed;

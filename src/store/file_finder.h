@@ -13,6 +13,7 @@
 #include "table/block_based/block_based_table_reader.h"
 
 #include "base/bytes.h"
+#include "store/cached_block.h"
 #include "store/held_indexes.h"
 #include "store/index_search.h"
 #include "store/rocksdb_fwd.h"
@@ -67,7 +68,6 @@ class FileFinder final {
  private:
   // How a search within a block ended.
   enum class End : uint8_t { kFound, kRemoved, kBehind, kOutOfEntries, kOutOfSteps, kOtherKind, kMalformed };
-  enum class Where : uint8_t { kInBlock, kBehindAll, kUnknown, kMalformed };
 
   static constexpr uint64_t kNoBlock = std::numeric_limits<uint64_t>::max();
   static constexpr size_t kTrailerBytes = 8;
@@ -80,7 +80,6 @@ class FileFinder final {
 
   void Reset(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const IndexSearch& search);
   void LearnOwn(ByteView key);
-  Where FindBlock(const rocks::LookupKey& key, rocks::BlockHandle* block);
   End Search(const rocks::LookupKey& key, ByteView* value);
   bool OpenBlock(const rocks::BlockHandle& block);
   bool OpenCachedBlock(const rocks::BlockHandle& block);
@@ -102,8 +101,7 @@ class FileFinder final {
   int credit_ = kCreditAtFirst;
   const uint8_t* next_ = nullptr;  // the entry behind entry_key_; null: no position
   ByteBuffer entry_key_;           // as it is stored, with its trailer
-  uint64_t hit_count_ = 0;         // of blocks found in the cache; not yet ticked
-  uint64_t hit_bytes_ = 0;
+  BlockHits hits_;
 
   // Of an index that is not held for all.
   IndexSearch own_;

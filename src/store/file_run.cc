@@ -12,17 +12,25 @@
 #include "file/filename.h"
 #include "table/merging_iterator.h"
 
-#include "store/held_table.h"
 #include "store/version_files.h"
 
 namespace cairn::store {
 namespace {
 
-// Of a longer run it is not asked, file by file, what is in it.
-constexpr size_t kAskedFilesMax = 32;
-
 constexpr char kNotFound[] = "a block does not find its own entry";
 constexpr char kMalformed[] = "an entry's key is too short, or its lengths reach out of its block";
+
+// A range within which keys begin alike is rarely in more.
+constexpr size_t kFilteredFilesMax = 2;
+
+// Files at the ends of the run that have nothing.
+void LeaveOut(const PrefixFilter& filter, FileRun* run) {
+  while (run->count != 0 && !filter.MayHave(run->level, run->files[0])) {
+    ++run->files;
+    --run->count;
+  }
+  while (run->count > 1 && !filter.MayHave(run->level, run->files[run->count - 1])) --run->count;
+}
 
 bool Append(const FileRun& run, FileRuns* runs) {
   if (runs->count == FileRuns::kMax) return false;
@@ -39,7 +47,8 @@ bool FileRuns::Contain(const FileRuns& other) const {
   });
 }
 
-bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, FileRuns* found) {
+bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter* filter,
+                  FileRuns* found) {
   const auto begins_below_upper = [upper](const rocks::FdWithKeyRange& file) {
     return upper.empty() || UserKey(file.smallest_key) < upper;
   };
@@ -51,28 +60,19 @@ bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView u
     if (level == 0) {
       for (const rocks::FdWithKeyRange* file = files.files; file != end; ++file) {
         if (!begins_below_upper(*file) || UserKey(file->largest_key) < lower) continue;
+        if (filter != nullptr && !filter->MayHave(level, *file)) continue;
         if (!Append({.level = 0, .files = file, .count = 1}, found)) return false;
       }
       continue;
     }
     const rocks::FdWithKeyRange* const first = FirstFileFrom(files, lower);
-    const auto count = static_cast<size_t>(std::partition_point(first, end, begins_below_upper) - first);
-    if (count != 0 && !Append({.level = level, .files = first, .count = count}, found)) return false;
+    FileRun run{.level = level,
+                .files = first,
+                .count = static_cast<size_t>(std::partition_point(first, end, begins_below_upper) - first)};
+    if (filter != nullptr && run.count <= kFilteredFilesMax) LeaveOut(*filter, &run);
+    if (run.count != 0 && !Append(run, found)) return false;
   }
   return true;
-}
-
-bool MayDeleteRanges(rocks::ColumnFamilyData* family, const rocks::SuperVersion& version,
-                     const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence) {
-  if (run.count > kAskedFilesMax) return true;
-  for (const rocks::FdWithKeyRange& file : std::span(run.files, run.count)) {
-    HeldTable table;
-    if (!table.Find(family, version, read, run.level, *file.file_metadata).ok()) return true;
-    const std::unique_ptr<rocks::FragmentedRangeTombstoneIterator> deletions(
-        table.reader().NewRangeTombstoneIterator(sequence, /*timestamp=*/nullptr));
-    if (deletions != nullptr && !deletions->empty()) return true;
-  }
-  return false;
 }
 
 FileRunStream::~FileRunStream() { CloseFile(); }
@@ -83,26 +83,36 @@ void FileRunStream::CloseFile() {
   if (entries_ != nullptr) std::destroy_at(entries_);
   entries_ = nullptr;
   table_ = nullptr;
+  by_entries_ = false;
   arena_.reset();
   index_ = kNone;
+  held_ = nullptr;
 }
 
 void FileRunStream::OpenFile(size_t index) {
   steps_.Forget();
   ahead_.Close();
   may_look_ahead_ = true;
+  by_entries_ = false;
   if (index == index_) return;
   CloseFile();
-  arena_.emplace();
   index_ = index;
-  const rocks::FileMetaData& file = *run_.files[index].file_metadata;
+  held_ = source_.held->Of(*run_.files[index].file_metadata, read_);
+}
+
+void FileRunStream::OpenEntries() {
+  by_entries_ = true;
+  if (entries_ != nullptr) return;
+  arena_.emplace();
+  const rocks::FileMetaData& file = *run_.files[index_].file_metadata;
+  rocks::ColumnFamilyData* const family = source_.family;
   std::unique_ptr<rocks::TruncatedRangeDelIterator> deletions;
-  rocks::TableCache& tables = *family_->table_cache();
+  rocks::TableCache& tables = *family->table_cache();
   // A file opened without its filters would stay so for everyone; that a walk in total order does not ask them is said
   // by `read`.
   rocks::InternalIterator* const entries = tables.NewIterator(
-      read_, tables.file_options(), family_->internal_comparator(), file, /*range_del_agg=*/nullptr,
-      version_->mutable_cf_options, /*table_reader_ptr=*/nullptr, family_->internal_stats()->GetFileReadHist(run_.level),
+      read_, tables.file_options(), family->internal_comparator(), file, /*range_del_agg=*/nullptr,
+      version_->mutable_cf_options, /*table_reader_ptr=*/nullptr, family->internal_stats()->GetFileReadHist(run_.level),
       rocks::TableReaderCaller::kUserIterator, &*arena_, /*skip_filters=*/false, run_.level,
       rocks::MaxFileSizeForL0MetaPin(version_->mutable_cf_options), /*smallest_compaction_key=*/nullptr,
       /*largest_compaction_key=*/nullptr, /*allow_unprepared_value=*/false, &sequence_, &deletions);
@@ -111,20 +121,83 @@ void FileRunStream::OpenFile(size_t index) {
     table_ = dynamic_cast<rocks::BlockBasedTableIterator*>(entries);
     return;
   }
-  rocks::MergeIteratorBuilder sources(&family_->internal_comparator(), &*arena_, /*prefix_seek_mode=*/false,
+  rocks::MergeIteratorBuilder sources(&family->internal_comparator(), &*arena_, /*prefix_seek_mode=*/false,
                                       read_.iterate_upper_bound);
   sources.AddPointAndTombstoneIterator(entries, std::move(deletions));
   entries_ = sources.Finish();
 }
 
+// To the first entry not before `target`, by blocks that are in the cache; there may be none in the file, or none below the
+// upper bound. False: RocksDB's iterator has to do it. Precondition: the file is open, nothing else of the stream.
+bool FileRunStream::SeekInCache(const rocks::Slice& target) {
+  if (held_ == nullptr) return false;
+  CachedBlocks::Block block;
+  switch (ahead_.Seek(*held_, ToView(target), read_.iterate_upper_bound, &block)) {
+    case CachedBlocks::Sought::kStands: break;
+    case CachedBlocks::Sought::kBehindAll: return true;
+    case CachedBlocks::Sought::kNotHere: return false;
+  }
+  bound_of_block_ = ahead_.is_within_bound() ? rocks::IterBoundCheck::kInbound : rocks::IterBoundCheck::kUnknown;
+  switch (steps_.EnterAt(block, ToView(target))) {
+    case BlockSteps::Entered::kFound:
+      if (LooksAhead()) steps_.SetMarks();
+      break;
+    case BlockSteps::Entered::kBehind: NextOfFiles(&ignored_); break;
+    case BlockSteps::Entered::kMalformed: EndByDamage(kMalformed); break;
+  }
+  return true;
+}
+
+// The same for the last entry at or before `target`.
+bool FileRunStream::SeekForPrevInCache(const rocks::Slice& target) {
+  if (held_ == nullptr) return false;
+  CachedBlocks::Block block;
+  switch (ahead_.Seek(*held_, ToView(target), read_.iterate_upper_bound, &block)) {
+    case CachedBlocks::Sought::kStands: break;
+    case CachedBlocks::Sought::kBehindAll:
+      if (ahead_.SeekLast(*held_, read_.iterate_upper_bound, &block)) break;
+      return false;
+    case CachedBlocks::Sought::kNotHere: return false;
+  }
+  bound_of_block_ = rocks::IterBoundCheck::kUnknown;
+  switch (steps_.EnterAt(block, ToView(target))) {
+    case BlockSteps::Entered::kFound:
+      if (steps_.key() == target || steps_.StepBack()) return true;
+      if (!steps_.is_malformed()) break;
+      [[fallthrough]];
+    case BlockSteps::Entered::kMalformed: EndByDamage(kMalformed); return true;
+    case BlockSteps::Entered::kBehind: return true;
+  }
+  if (RetreatInCache()) return true;
+  // The entry may be above the upper bound, where RocksDB's iterator does not go.
+  steps_.Forget();
+  ahead_.Close();
+  return false;
+}
+
+// From the first entry of a block that `ahead_` holds. False: the block before is not in the cache.
+bool FileRunStream::RetreatInCache() {
+  if (ahead_.is_first()) {
+    steps_.Forget();
+    ahead_.Close();
+    by_entries_ = false;
+    GoOnBackward();
+    return true;
+  }
+  CachedBlocks::Block block;
+  if (!ahead_.Retreat(&block)) return false;
+  if (!steps_.EnterLast(block)) EndByDamage(kMalformed);
+  return true;
+}
+
 // From the end of a file to the begin of the next, while there is one that begins below the upper bound.
 void FileRunStream::GoOnForward() {
   while (IsAtEndOfFile() && index_ + 1 < run_.count) {
-    if (read_.iterate_upper_bound != nullptr &&
-        UserKey(run_.files[index_ + 1].smallest_key) >= ToView(*read_.iterate_upper_bound)) {
-      break;
-    }
+    const rocks::Slice& first = run_.files[index_ + 1].smallest_key;
+    if (read_.iterate_upper_bound != nullptr && UserKey(first) >= ToView(*read_.iterate_upper_bound)) break;
     OpenFile(index_ + 1);
+    if (SeekInCache(first)) continue;
+    OpenEntries();
     entries_->SeekToFirst();
   }
   CheckEntry();
@@ -133,6 +206,8 @@ void FileRunStream::GoOnForward() {
 void FileRunStream::GoOnBackward() {
   while (IsAtEndOfFile() && index_ > 0) {
     OpenFile(index_ - 1);
+    if (SeekForPrevInCache(run_.files[index_].largest_key)) continue;
+    OpenEntries();
     entries_->SeekToLast();
   }
   CheckEntry();
@@ -141,46 +216,58 @@ void FileRunStream::GoOnBackward() {
 // A compaction may end a file between two versions of a key, so both seeks look for the version.
 void FileRunStream::Seek(const rocks::Slice& target) {
   damage_ = rocks::Status::OK();
-  const rocks::InternalKeyComparator& order = family_->internal_comparator();
+  const rocks::InternalKeyComparator& order = source_.family->internal_comparator();
   const rocks::FdWithKeyRange* const file = std::partition_point(
       run_.files, run_.files + run_.count, [&order, &target](const rocks::FdWithKeyRange& candidate) {
         return order.Compare(candidate.largest_key, target) < 0;
       });
   if (file == run_.files + run_.count) return CloseFile();
   OpenFile(static_cast<size_t>(file - run_.files));
-  entries_->Seek(target);
+  if (!SeekInCache(target)) {
+    OpenEntries();
+    entries_->Seek(target);
+  }
   GoOnForward();
 }
 
 void FileRunStream::SeekForPrev(const rocks::Slice& target) {
   damage_ = rocks::Status::OK();
-  const rocks::InternalKeyComparator& order = family_->internal_comparator();
+  const rocks::InternalKeyComparator& order = source_.family->internal_comparator();
   const rocks::FdWithKeyRange* const behind = std::partition_point(
       run_.files, run_.files + run_.count, [&order, &target](const rocks::FdWithKeyRange& candidate) {
         return order.Compare(candidate.smallest_key, target) <= 0;
       });
   if (behind == run_.files) return CloseFile();
   OpenFile(static_cast<size_t>(behind - run_.files) - 1);
-  entries_->SeekForPrev(target);
+  if (!SeekForPrevInCache(target)) {
+    OpenEntries();
+    entries_->SeekForPrev(target);
+  }
   GoOnBackward();
 }
 
 void FileRunStream::SeekToFirst() {
   damage_ = rocks::Status::OK();
   OpenFile(0);
-  entries_->SeekToFirst();
+  if (!SeekInCache(run_.files[0].smallest_key)) {
+    OpenEntries();
+    entries_->SeekToFirst();
+  }
   GoOnForward();
 }
 
 void FileRunStream::SeekToLast() {
   damage_ = rocks::Status::OK();
   OpenFile(run_.count - 1);
-  entries_->SeekToLast();
+  if (!SeekForPrevInCache(run_.files[index_].largest_key)) {
+    OpenEntries();
+    entries_->SeekToLast();
+  }
   GoOnBackward();
 }
 
 void FileRunStream::EndByDamage(const char* what) {
-  damage_ = entries_->status();
+  damage_ = status();
   if (damage_.ok()) {
     damage_ = rocks::Status::Corruption(rocks::MakeTableFileName(run_.files[index_].fd.GetNumber()), what);
   }
@@ -189,7 +276,7 @@ void FileRunStream::EndByDamage(const char* what) {
 
 // What RocksDB's iterator gives may be damage that no checksum has shown; nobody behind this one looks.
 void FileRunStream::CheckEntry() {
-  if (!entries_->Valid()) return;
+  if (!by_entries_ || !entries_->Valid()) return;
   const bool is_entry = table_ != nullptr ? BlockSteps::IsEntry(*table_) : entries_->key().size() >= rocks::kNumInternalBytes;
   if (!is_entry) EndByDamage(kMalformed);
 }
@@ -202,6 +289,13 @@ bool FileRunStream::NextOfFiles(rocks::IterateResult* result) {
       EndByDamage(kMalformed);
       return false;
     }
+    if (IsLastBlock()) {
+      steps_.Forget();
+      ahead_.Close();
+      by_entries_ = false;
+      GoOnForward();
+      return TellPosition(result);
+    }
     if (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForNext(table_)) {
       EndByDamage(kNotFound);
       return false;
@@ -210,19 +304,25 @@ bool FileRunStream::NextOfFiles(rocks::IterateResult* result) {
   }
   if (!entries_->NextAndGetResult(result)) {
     GoOnForward();
-    if (entries_ == nullptr || !entries_->Valid()) return false;
-    result->key = entries_->key();
-    result->bound_check_result = entries_->UpperBoundCheckResult();
-    result->value_prepared = true;
+    if (!TellPosition(result)) return false;
   } else {
     CheckEntry();
-    if (entries_ == nullptr) return false;
+    if (!by_entries_) return false;
   }
-  if (table_ != nullptr && steps_.Enter(table_)) {
+  if (!steps_.is_inside() && table_ != nullptr && steps_.Enter(table_)) {
     bound_of_block_ = result->bound_check_result;
     result->key = steps_.key();
     if (LooksAhead()) steps_.SetMarks();
   }
+  return true;
+}
+
+// What NextAndGetResult() answers.
+bool FileRunStream::TellPosition(rocks::IterateResult* result) {
+  if (!Valid()) return false;
+  result->key = key();
+  result->bound_check_result = UpperBoundCheckResult();
+  result->value_prepared = true;
   return true;
 }
 
@@ -256,6 +356,7 @@ bool FileRunStream::GoOnAhead(rocks::IterateResult* result) {
 
 // Brings the file's iterator from another block to the entry on which the walk stands. False: it is not found.
 bool FileRunStream::LeaveBlock() {
+  OpenEntries();
   entries_->Seek(steps_.key());
   const bool found = entries_->Valid() && entries_->key() == steps_.key();
   steps_.Forget();
@@ -273,6 +374,7 @@ bool FileRunStream::EnterBlock() {
 void FileRunStream::PrevOfFiles() {
   if (!steps_.is_inside() && EnterBlock() && steps_.StepBack()) return;
   if (steps_.is_inside() && steps_.is_malformed()) return EndByDamage(kMalformed);
+  if (steps_.is_inside() && ahead_.holds_current() && RetreatInCache()) return;
   if (steps_.is_inside() && (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForPrev(table_))) return EndByDamage(kNotFound);
   ahead_.Close();
   entries_->Prev();

@@ -15,6 +15,9 @@
 #include "base/bytes.h"
 #include "store/block_steps.h"
 #include "store/cached_blocks.h"
+#include "store/family_source.h"
+#include "store/held_indexes.h"
+#include "store/prefix_filter.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -42,24 +45,25 @@ struct FileRuns {
   size_t count = 0;
 };
 
-// The runs of `version` between the bounds (empty: none), memtables left out. False when there are more than kMax.
-bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, FileRuns* found);
-
-// Whether a file of the run deletes ranges, which then may reach into older runs; true also when that is not known. Asks
-// few files only: of many it is not known.
-bool MayDeleteRanges(rocks::ColumnFamilyData* family, const rocks::SuperVersion& version,
-                     const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence);
+// The runs of `version` between the bounds (empty: none), memtables left out; without files that `filter`, which is of these
+// bounds, tells to have nothing there. Null: none are left out. Of many files of one level it is not asked. False when there
+// are more than kMax.
+bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter* filter,
+                  FileRuns* found);
 
 // The stream of a run, for any bounds whose run is contained in it. Deletions of ranges apply: each file's
 // reach no further than the file.
+//
+// Where the index of a file is held (HeldIndexes) and its blocks are in the cache, it goes without RocksDB's iterator, which is
+// made where it is needed first: half of a short range was making it (decision 43).
 //
 // Lifetime: whoever makes it has `version` referenced until it dies; `read` must outlive it.
 // Thread rule: one thread at a time.
 class FileRunStream final : public rocks::InternalIterator {
  public:
-  FileRunStream(rocks::ColumnFamilyData* family, const rocks::SuperVersion* version, const rocks::ReadOptions& read,
+  FileRunStream(const FamilySource& source, const rocks::SuperVersion* version, const rocks::ReadOptions& read,
                 const FileRun& run, uint64_t sequence)
-      : family_(family), version_(version), read_(read), run_(run), sequence_(sequence) {}
+      : source_(source), version_(version), read_(read), run_(run), sequence_(sequence) {}
   ~FileRunStream() override;
 
   const FileRun& run() const { return run_; }
@@ -82,12 +86,12 @@ class FileRunStream final : public rocks::InternalIterator {
     return NextOfFiles(result);
   }
 
-  bool Valid() const override { return steps_.is_inside() || (entries_ != nullptr && entries_->Valid()); }
+  bool Valid() const override { return steps_.is_inside() || (by_entries_ && entries_->Valid()); }
   rocks::Slice key() const override { return steps_.is_inside() ? steps_.key() : entries_->key(); }
   rocks::Slice value() const override { return steps_.is_inside() ? steps_.value() : entries_->value(); }
   // After Prev(): whether the entry before is known, and of another key than the current one.
   bool HasOtherKeyBefore() const { return steps_.is_inside() && steps_.HasOtherKeyBefore(); }
-  rocks::Status status() const override { return entries_ == nullptr ? damage_ : entries_->status(); }
+  rocks::Status status() const override { return by_entries_ ? entries_->status() : damage_; }
   rocks::IterBoundCheck UpperBoundCheckResult() override {
     return steps_.is_inside() ? bound_of_block_ : entries_->UpperBoundCheckResult();
   }
@@ -100,8 +104,13 @@ class FileRunStream final : public rocks::InternalIterator {
   bool EnterBlock();
   bool GoOnAhead(rocks::IterateResult* result);
   bool LeaveBlock();
+  bool TellPosition(rocks::IterateResult* result);
   void OpenFile(size_t index);
+  void OpenEntries();
   void CloseFile();
+  bool SeekInCache(const rocks::Slice& target);
+  bool SeekForPrevInCache(const rocks::Slice& target);
+  bool RetreatInCache();
   void GoOnForward();
   void GoOnBackward();
   void EndByDamage(const char* what);
@@ -110,23 +119,30 @@ class FileRunStream final : public rocks::InternalIterator {
   bool LooksAhead() const {
     return may_look_ahead_ && (bound_of_block_ == rocks::IterBoundCheck::kInbound || read_.iterate_upper_bound == nullptr);
   }
-  bool IsAtEndOfFile() const { return !entries_->Valid() && entries_->status().ok(); }
+  // Nothing of the file follows below the upper bound, or before what was gone back over.
+  bool IsAtEndOfFile() const { return !Valid() && status().ok(); }
+  // At the last entry of a block, whether no further block has entries below the upper bound.
+  bool IsLastBlock() const {
+    return steps_.is_at_end() && ahead_.is_standing() && (ahead_.is_last() || !ahead_.is_within_bound());
+  }
 
-  rocks::ColumnFamilyData* const family_;
+  const FamilySource source_;
   const rocks::SuperVersion* const version_;
   const rocks::ReadOptions& read_;
   const FileRun run_;
   const uint64_t sequence_;
   std::optional<rocks::Arena> arena_;
   size_t index_ = kNone;                        // of the file that is open
-  rocks::InternalIterator* entries_ = nullptr;  // of that file, in the arena
+  const HeldIndex* held_ = nullptr;             // of that file
+  rocks::InternalIterator* entries_ = nullptr;  // of that file, in the arena; null: not yet made
   rocks::BlockBasedTableIterator* table_ = nullptr;  // the same, unless deletions of ranges are merged in
+  bool by_entries_ = false;  // outside of a block, entries_ has the position; else there is none
   BlockSteps steps_;
   CachedBlocks ahead_;    // standing: on the block that steps_ is inside
   bool may_look_ahead_ = true;  // until a block was not in the cache
   rocks::IterBoundCheck bound_of_block_ = rocks::IterBoundCheck::kUnknown;
   rocks::IterateResult ignored_;
-  rocks::Status damage_;  // why no file is open, since the last seek
+  rocks::Status damage_;  // why there is no position, since the last seek
 };
 
 }  // namespace cairn::store

@@ -61,6 +61,31 @@ TEST_F(HeldIndexesTest, StatementsAndConnectionsShareThem) {
   EXPECT_EQ(Number("held_indexes"), 1u);
 }
 
+// A walk whose blocks are in the cache looks for the next of them as it goes, and for nothing else.
+TEST_F(HeldIndexesTest, RangesAskForNoIndex) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(PutAll("a"));
+  ASSERT_NO_FATAL_FAILURE(Settle());
+  Cursor cursor;
+  const auto walk = [&](int from, int to) {
+    int count = from;
+    const std::string lower = Key(from), upper = Key(to);
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor).ok());
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next(), ++count) ASSERT_EQ(cursor.key(), Key(count));
+    ASSERT_TRUE(cursor.status().ok()) << cursor.status().ToString();
+    ASSERT_EQ(count, to);
+    cursor.Close();
+  };
+  ASSERT_NO_FATAL_FAILURE(walk(0, kKeys));
+  EXPECT_EQ(Number("held_indexes"), 1u);
+  const auto asked = [this] { return Number("block_cache_index_hit") + Number("block_cache_index_miss"); };
+  const uint64_t before = asked(), hits = Number("block_cache_data_hit");
+  for (int from = 0; from < kKeys; from += 3) ASSERT_NO_FATAL_FAILURE(walk(from, std::min(kKeys, from + 1 + from % 50)));
+  ASSERT_NO_FATAL_FAILURE(walk(0, kKeys));
+  EXPECT_EQ(asked(), before);
+  EXPECT_GT(Number("block_cache_data_hit"), hits + kKeys / 3);
+}
+
 TEST_F(HeldIndexesTest, AFileThatIsGoneIsGivenBack) {
   Open();
   PointReader points;

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "store/index_separators.h"
+#include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
 
@@ -32,6 +33,11 @@ class IndexSearch {
 
   // The first separator that is not before the internal key. False: the index is malformed.
   bool Find(ByteView internal_key, uint32_t* found) const;
+
+  enum class Where : uint8_t { kInBlock, kBehindAll, kUnknown, kMalformed };
+  // The block of that separator: the only one that can have the first entry not before the internal key, or else that is first
+  // in the next one. Unknown: the index does not store each key whole. `handle` is of kInBlock only.
+  Where FindBlock(ByteView internal_key, uint32_t* found, rocks::BlockHandle* handle) const;
 
   size_t learned_bytes() const { return learned_.capacity() * sizeof(Learned); }
 

@@ -42,11 +42,15 @@ const MemtableTree* TreeOf(const rocks::ReadOnlyMemTable& memtable) {
   return plain == nullptr ? nullptr : TreeOf(TableMemberOf(*plain));
 }
 
-bool HasPlainEntriesOnly(const rocks::ReadOnlyMemTable& memtable) {
+bool HasPlainEntries(const rocks::ReadOnlyMemTable& memtable) {
   const rocks::MemTable* plain = PlainMemtable(memtable);
-  if (plain == nullptr || plain->NumRangeDeletion() != 0) return false;
+  if (plain == nullptr) return false;
   const rocks::ImmutableMemTableOptions& options = *plain->GetImmutableMemTableOptions();
   return options.protection_bytes_per_key == 0 && !options.paranoid_memory_checks && !options.inplace_update_support;
+}
+
+bool HasPlainEntriesOnly(const rocks::ReadOnlyMemTable& memtable) {
+  return HasPlainEntries(memtable) && memtable.NumRangeDeletion() == 0;
 }
 
 const std::list<rocks::ReadOnlyMemTable*>& OlderMemtables(const rocks::SuperVersion& version) {

@@ -13,10 +13,13 @@
 namespace cairn::store {
 
 // The tree of `memtable`; null of a memtable of another kind. Who walks it sees point entries only and verifies no
-// checksums: see HasPlainEntriesOnly().
+// checksums: see HasPlainEntries().
 const MemtableTree* TreeOf(const rocks::ReadOnlyMemTable& memtable);
 
-// Whether what the tree has is all there is to it: no deletion of a range, and no checksum that is to be verified.
+// Whether the tree's entries are all there is to them: no checksum that is to be verified.
+bool HasPlainEntries(const rocks::ReadOnlyMemTable& memtable);
+
+// Whether beside that the memtable has no deletion of a range.
 // Deletions that come later have higher sequence numbers than all that was committed before this is asked.
 bool HasPlainEntriesOnly(const rocks::ReadOnlyMemTable& memtable);
 

@@ -15,6 +15,7 @@
 #include "store/file_run.h"
 #include "store/memtable_key.h"
 #include "store/memtable_tree.h"
+#include "store/range_deletions.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -24,8 +25,8 @@ namespace cairn::store {
 // an entry, until it comes behind that. RocksDB's merge keeps a heap and reads each source through virtual
 // calls; this steps through blocks (block_steps.h) and through memtables' trees (memtable_walk.cc) by itself.
 //
-// It knows no deletions of ranges across sources: Add() refuses what may have some. Those in the files of the oldest
-// run reach nothing else, as what lies above is newer, and are applied there.
+// It knows no deletions of ranges across sources: Add() refuses what may have some between the bounds. Those in the files of
+// the oldest run reach nothing else, as what lies above is newer, and are applied there.
 //
 // Lifetime: whoever makes it has `version` referenced until it dies; `read` must outlive it.
 // Thread rule: one thread at a time; others may write into the active memtable. What they write has higher sequence
@@ -36,11 +37,11 @@ class MergedRuns final : public rocks::InternalIterator {
 
   // All entries of `version` between the bounds that `runs` was found with, and in memtables. False: RocksDB's merge has
   // to do it, and this is good for nothing. To be called once.
-  [[nodiscard]] bool Add(rocks::ColumnFamilyData* family, const rocks::SuperVersion& version,
-                         const rocks::ReadOptions& read, const FileRuns& runs, uint64_t sequence);
+  [[nodiscard]] bool Add(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read,
+                         const FileRuns& runs, uint64_t sequence);
 
-  // The files it was made of, which serve any bounds within.
-  const FileRuns& runs() const { return runs_; }
+  // Whether it serves other bounds, whose runs are these. Their files serve any bounds within, but there may be deletions.
+  bool Serves(const FileRuns& runs) const { return !has_deletions_elsewhere_ && runs_.Contain(runs); }
 
   void Seek(const rocks::Slice& target) override;
   void SeekForPrev(const rocks::Slice& target) override;
@@ -109,7 +110,8 @@ class MergedRuns final : public rocks::InternalIterator {
   };
 
   static ByteView ToBytes(const rocks::Slice& slice) { return {slice.data(), slice.size()}; }
-  bool AddMemtable(const rocks::ReadOnlyMemTable& memtable);
+  bool AddMemtable(rocks::ReadOnlyMemTable* memtable, bool is_active, const rocks::ReadOptions& read, uint64_t sequence);
+  bool PassOver(RangeDeletions deletions);
 
   // Whether an entry of the current source comes before what all others have, in the direction of the walk.
   template <bool kForward>
@@ -141,6 +143,7 @@ class MergedRuns final : public rocks::InternalIterator {
   static void SeekForPrev(Source* source, const rocks::Slice& target);
 
   FileRuns runs_;
+  bool has_deletions_elsewhere_ = false;  // of ranges, not between the bounds
   std::array<Source, kSourcesMax> sources_;
   size_t count_ = 0;
   size_t current_ = kNone;      // the source it stands on

@@ -96,7 +96,7 @@ void PointFinder::Tick() {
   tally_ = Tally();
 }
 
-void PointFinder::HoldCurrent(const Source& source) {
+void PointFinder::HoldCurrent(const FamilySource& source) {
   if (version_ != nullptr && source_.family == source.family &&
       version_->version_number == source.family->GetSuperVersionNumber()) {
     return;
@@ -106,14 +106,14 @@ void PointFinder::HoldCurrent(const Source& source) {
   version_ = source.family->GetReferencedSuperVersion(source.db);
 }
 
-PointFinder::Answer PointFinder::Get(const Source& source, ByteView key, const rocks::Snapshot* snapshot,
+PointFinder::Answer PointFinder::Get(const FamilySource& source, ByteView key, const rocks::Snapshot* snapshot,
                                      rocks::PinnableSlice* slice, ByteView* view) {
   HoldCurrent(source);
   return Find(key, snapshot, /*once=*/false, slice, view);
 }
 
 // By the view that each thread has for itself: threads do not meet at its count of holders.
-PointFinder::Answer PointFinder::GetOnce(const Source& source, ByteView key, const rocks::Snapshot* snapshot,
+PointFinder::Answer PointFinder::GetOnce(const FamilySource& source, ByteView key, const rocks::Snapshot* snapshot,
                                          rocks::PinnableSlice* slice, ByteView* view) {
   source_ = source;
   version_ = source.db->GetAndRefSuperVersion(source.family);

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "db/column_family.h"
-#include "db/db_impl/db_impl.h"
 #include <rocksdb/options.h>
 #include "table/block_based/filter_block.h"
 
 #include "base/bytes.h"
+#include "store/family_source.h"
 #include "store/file_finder.h"
 #include "store/held_indexes.h"
 #include "store/rocksdb_fwd.h"
@@ -40,13 +40,6 @@ class PointFinder final {
     kDamaged,   // a block of damaged_file(), which DBImpl::Get might read beyond its end
   };
 
-  // A family of a store, and what is held of its files.
-  struct Source {
-    rocks::DBImpl* db = nullptr;
-    rocks::ColumnFamilyData* family = nullptr;
-    HeldIndexes* held = nullptr;
-  };
-
   // `asks_filters`: also the last file's, always.
   explicit PointFinder(bool asks_filters);
   PointFinder(const PointFinder&) = delete;
@@ -55,10 +48,10 @@ class PointFinder final {
 
   // The newest version of `key` that `snapshot` sees (null: that is committed now). The value is in `slice`, or is a
   // view into a block held until the next Get or Close: `*view`.
-  Answer Get(const Source& source, ByteView key, const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice, ByteView* view);
+  Answer Get(const FamilySource& source, ByteView key, const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice, ByteView* view);
 
   // The same for a key after which none may come: nothing is held but what `slice` pins. Precondition: closed.
-  Answer GetOnce(const Source& source, ByteView key, const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice,
+  Answer GetOnce(const FamilySource& source, ByteView key, const rocks::Snapshot* snapshot, rocks::PinnableSlice* slice,
                  ByteView* view);
   void Close();
 
@@ -92,7 +85,7 @@ class PointFinder final {
 
   Answer Find(ByteView key, const rocks::Snapshot* snapshot, bool once, rocks::PinnableSlice* slice, ByteView* view);
   Answer FindInFiles(const rocks::LookupKey& key, bool once, rocks::PinnableSlice* slice, ByteView* view);
-  void HoldCurrent(const Source& source);
+  void HoldCurrent(const FamilySource& source);
   Answer AskMemtables(const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view, bool* decided);
   Answer AskFile(const Candidate& candidate, const rocks::LookupKey& key, rocks::PinnableSlice* slice, ByteView* view,
                  bool* decided);
@@ -106,7 +99,7 @@ class PointFinder final {
   bool MayMiss() const { return asks_filters_ || missed_count_ * 8 > found_count_; }
 
   const bool asks_filters_;
-  Source source_;
+  FamilySource source_;
   rocks::SuperVersion* version_ = nullptr;
   rocks::ReadOptions read_;
   std::array<Place, kPlaceCount> places_;

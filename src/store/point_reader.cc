@@ -17,9 +17,7 @@ PointReader::~PointReader() = default;
 Status PointReader::Get(const Store& store, ByteView key, const Snapshot* snapshot, PinnedValue* value) {
   if (finder_ == nullptr) finder_ = std::make_unique<PointFinder>(/*asks_filters=*/expects_ == Expects::kAbsent);
   rocks::PinnableSlice* const slice = value->Prepare();
-  const PointFinder::Source source{.db = static_cast<rocks::DBImpl*>(store.impl_->root),
-                                   .family = static_cast<rocks::ColumnFamilyHandleImpl*>(store.Handle(Family::kData))->cfd(),
-                                   .held = store.impl_->held_indexes.get()};
+  const FamilySource source = store.impl_->SourceOf(Family::kData);
   const rocks::Snapshot* const seen = snapshot == nullptr ? nullptr : snapshot->rocks_;
   switch (std::exchange(is_first_, false) ? finder_->GetOnce(source, key, seen, slice, &value->view_)
                                           : finder_->Get(source, key, seen, slice, &value->view_)) {

@@ -46,7 +46,7 @@ class RangeSources {
 
   bool Count(PositionCount* count) {
     FileRuns runs;
-    if (!FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), &runs)) return false;
+    if (!FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), /*filter=*/nullptr, &runs)) return false;
     if (!AddMemtables() || !AddRuns(runs)) return false;
     count->entries = found_.entries;
     count->bytes_between = found_.bytes_between;

@@ -17,7 +17,7 @@
 #include "store/block_compression.h"
 #include "store/counters_merge.h"
 #include "store/memtable_rep.h"
-#include "store/prefix_stream.h"
+#include "store/prefix_filter.h"
 #include "store/rocks_status.h"
 #include "store/tickers.h"
 

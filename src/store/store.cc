@@ -18,6 +18,11 @@ rocks::ReadOptions PointReadOptions(const rocks::Snapshot* snapshot) {
 
 }  // namespace
 
+FamilySource Store::Impl::SourceOf(Family family) const {
+  auto* const handle = static_cast<rocks::ColumnFamilyHandleImpl*>(handles[static_cast<size_t>(family)]);
+  return {.db = static_cast<rocks::DBImpl*>(root), .family = handle->cfd(), .held = held_indexes.get()};
+}
+
 rocks::ColumnFamilyHandle* Store::Handle(Family family) const {
   return impl_->handles[static_cast<size_t>(family)];
 }
@@ -58,7 +63,7 @@ Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cu
   const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
   if (family == Family::kData) {
     if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>(&impl_->walked);
-    cursor->visible_->Open(static_cast<rocks::DBImpl*>(impl_->root), Handle(family), read, options.interrupted);
+    cursor->visible_->Open(impl_->SourceOf(family), read, options.interrupted);
   } else {
     if (cursor->visible_ != nullptr) cursor->visible_->Close();
     cursor->iterator_.reset(impl_->root->NewIterator(read, Handle(family)));

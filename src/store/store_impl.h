@@ -12,6 +12,7 @@
 #include <rocksdb/statistics.h>
 #include <rocksdb/utilities/transaction_db.h>
 
+#include "store/family_source.h"
 #include "store/held_indexes.h"
 #include "store/load_pace.h"
 #include "store/read_pressure.h"
@@ -30,6 +31,8 @@ class Store::Impl {
     write.protection_bytes_per_key = protection_bytes_per_key;
     return write;
   }
+
+  FamilySource SourceOf(Family family) const;
 
   static rocks::TransactionOptions MakeTransactionOptions() {
     rocks::TransactionOptions transaction;

@@ -11,7 +11,7 @@
 
 #include "store/cursor.h"
 #include "store/memtable_access.h"
-#include "store/prefix_stream.h"
+#include "store/prefix_filter.h"
 #include "store/rocks_status.h"
 #include "store/version_files.h"
 
@@ -35,32 +35,34 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 
 // Whether another opening would see the same entries with nothing but other bounds. RocksDB's
 // iterators look at the bounds anew with each seek.
-bool VisibleIterator::Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read) {
-  if (stream_ == nullptr || is_prefix_stream_ || !holds_all_ || was_interrupted_ || !refusal_.empty() || !stream_->status().ok()) {
+bool VisibleIterator::Serves(const FamilySource& source, const rocks::ReadOptions& read) {
+  if (stream_ == nullptr || !holds_all_ || was_interrupted_ || !refusal_.empty() || !stream_->status().ok()) {
     return false;
   }
-  const uint64_t wanted = read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
+  const uint64_t wanted = read.snapshot == nullptr ? source.db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
          read.fill_cache == read_.fill_cache &&
-         ((!files_.has_value() && !merged_.has_value()) ||
-          FilesServe(Bound(read.iterate_lower_bound), Bound(read.iterate_upper_bound)));
+         ((!files_.has_value() && !merged_.has_value()) || FilesServe(source, read));
 }
 
-bool VisibleIterator::FilesServe(ByteView lower, ByteView upper) {
+bool VisibleIterator::FilesServe(const FamilySource& source, const rocks::ReadOptions& read) {
   FileRuns runs;
-  if (!FindFileRuns(*version_, lower, upper, &runs)) return false;
-  if (merged_.has_value()) return merged_->runs().Contain(runs);
-  return runs.count == 1 && files_->run().Contains(runs.runs[0]) && IsActiveMemtableEmpty(lower, upper);
+  bool filtered;
+  if (!FindRuns(source, read, &runs, &filtered)) return false;
+  if (merged_.has_value()) return merged_->Serves(runs);
+  return runs.count == 1 && files_->run().Contains(runs.runs[0]) &&
+         IsActiveMemtableEmpty(Bound(read.iterate_lower_bound), Bound(read.iterate_upper_bound));
 }
 
 bool VisibleIterator::IsActiveMemtableEmpty(ByteView lower, ByteView upper) {
   return store::IsActiveMemtableEmpty(*version_, Target(lower, rocks::kMaxSequenceNumber, kFirstType), upper);
 }
 
-void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read,
+void VisibleIterator::Open(const FamilySource& source, const rocks::ReadOptions& read,
                            const std::atomic<bool>* interrupted) {
-  const bool serves = Serves(db, read);
+  rocks::DBImpl* const db = source.db;
+  const bool serves = Serves(source, read);
   if (!serves) {
     Close();
   } else if (walked_.in_level0 >= kEntriesPerReport) {
@@ -73,11 +75,10 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   if (serves) return;
   read_ = read;
   if (read_.io_activity == rocks::Env::IOActivity::kUnknown) read_.io_activity = rocks::Env::IOActivity::kDBIterator;
-  rocks::ColumnFamilyData* data = static_cast<rocks::ColumnFamilyHandleImpl*>(family)->cfd();
   // The sequence number comes second: what it names is then in these memtables and files, even if a
   // compaction drops older versions in between.
   const uint64_t sequence_before = db->GetLatestSequenceNumber();
-  version_ = data->GetReferencedSuperVersion(db);
+  version_ = source.family->GetReferencedSuperVersion(db);
   snapshot_sequence_ =
       read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
   // What was committed in between may lie in a newer memtable. This opening may have come before it, the next does not.
@@ -86,37 +87,42 @@ void VisibleIterator::Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family,
   // What has the sequence number 0 is settled; a new store's first memtable begins there.
   memtable_sequence_min_ = std::max<uint64_t>(version_->mem->GetEarliestSequenceNumber(), 1);
   CountLevel0();
-  is_prefix_stream_ = false;
-  FileRuns runs;
-  const bool few_runs = FindFileRuns(*version_, lower_, upper_, &runs);
-  if (few_runs && OpenFiles(data, runs)) return HoldVersion(stream_, db, version_);
-  arena_.emplace();
-  stream_ = NewPrefixStream(db, data, version_, &read_, snapshot_sequence_, &*arena_);
-  is_prefix_stream_ = stream_ != nullptr;
-  if (is_prefix_stream_) {
-    entries_per_seek_ = 0;  // files of level 0 are passed by unless they have something
-    return;
-  }
   read_.total_order_seek = true;
-  if (few_runs && OpenMerge(data, runs)) return HoldVersion(stream_, db, version_);
-  stream_ = db->NewInternalIterator(read_, data, version_, &*arena_, snapshot_sequence_,
+  FileRuns runs;
+  bool filtered;
+  const bool few_runs = FindRuns(source, read_, &runs, &filtered);
+  if (filtered) entries_per_seek_ = 0;  // files of level 0 are passed by unless they have something
+  if (few_runs && (OpenFiles(source, runs) || OpenMerge(source, runs))) return HoldVersion(stream_, db, version_);
+  arena_.emplace();
+  stream_ = db->NewInternalIterator(read_, source.family, version_, &*arena_, snapshot_sequence_,
                                     /*allow_unprepared_value=*/false);
 }
 
+// Filters are asked where there is more than one run without them. False: there are too many.
+bool VisibleIterator::FindRuns(const FamilySource& source, const rocks::ReadOptions& read, FileRuns* runs,
+                               bool* filtered) const {
+  const ByteView lower = Bound(read.iterate_lower_bound), upper = Bound(read.iterate_upper_bound);
+  *filtered = false;
+  const bool few = FindFileRuns(*version_, lower, upper, /*filter=*/nullptr, runs);
+  if (few && runs->count <= 1) return true;
+  const PrefixFilter filter(source, *version_, read);
+  *filtered = filter.is_alike();
+  return *filtered ? FindFileRuns(*version_, lower, upper, &filter, runs) : few;
+}
+
 // From one run of files, if there is nothing else between the bounds.
-bool VisibleIterator::OpenFiles(rocks::ColumnFamilyData* data, const FileRuns& runs) {
+bool VisibleIterator::OpenFiles(const FamilySource& source, const FileRuns& runs) {
   if (runs.count != 1 || version_->imm->GetTotalNumEntries() != 0 || !IsActiveMemtableEmpty(lower_, upper_)) return false;
-  read_.total_order_seek = true;
   // A file of level 0 with nothing beside it is read as fast as settled data.
   level0_sequence_min_ = memtable_sequence_min_ = UINT64_MAX;
   entries_per_seek_ = 0;
-  stream_ = &files_.emplace(data, version_, read_, runs.runs[0], snapshot_sequence_);
+  stream_ = &files_.emplace(source, version_, read_, runs.runs[0], snapshot_sequence_);
   return true;
 }
 
-bool VisibleIterator::OpenMerge(rocks::ColumnFamilyData* data, const FileRuns& runs) {
+bool VisibleIterator::OpenMerge(const FamilySource& source, const FileRuns& runs) {
   stream_ = &merged_.emplace();
-  if (merged_->Add(data, *version_, read_, runs, snapshot_sequence_)) return true;
+  if (merged_->Add(source, *version_, read_, runs, snapshot_sequence_)) return true;
   merged_.reset();
   return false;
 }

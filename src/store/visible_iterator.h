@@ -7,13 +7,13 @@
 #include <optional>
 #include <string>
 
-#include "db/db_impl/db_impl.h"
 #include "memory/arena.h"
 #include <rocksdb/options.h>
 #include "table/internal_iterator.h"
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "store/family_source.h"
 #include "store/file_run.h"
 #include "store/merged_runs.h"
 #include "store/read_pressure.h"
@@ -28,8 +28,8 @@ namespace cairn::store {
 // columns, blobs, timestamps, counters, and copies of keys that have one version (sequence number 0).
 // Entries of another kind are reported as damage.
 //
-// The merge itself is RocksDB's only where streams of our own do not serve: file_run.h, prefix_stream.h,
-// merged_runs.h.
+// The merge itself is RocksDB's only where streams of our own do not serve: file_run.h, merged_runs.h. Files that by their
+// filters have nothing in a range are left out: prefix_filter.h.
 //
 // Going forward the stream stands on the current version, and key() and value() are views into it.
 // Going backward it stands before all versions of the current key, of which there are copies; or on the current version,
@@ -50,7 +50,7 @@ class VisibleIterator final {
   // and reading ahead count. The slices of the bounds must outlive this. Opened again while open,
   // with the same family and slices, it keeps what it has if that serves, so that a statement's many
   // short ranges cost a seek each. `interrupted`: CursorOptions.
-  void Open(rocks::DBImpl* db, rocks::ColumnFamilyHandle* family, const rocks::ReadOptions& read,
+  void Open(const FamilySource& source, const rocks::ReadOptions& read,
             const std::atomic<bool>* interrupted = nullptr);
   void Close();
   bool is_open() const { return stream_ != nullptr; }
@@ -82,11 +82,12 @@ class VisibleIterator final {
   };
   static Version Parse(const rocks::Slice& internal_key);
 
-  bool Serves(const rocks::DBImpl* db, const rocks::ReadOptions& read);
-  bool FilesServe(ByteView lower, ByteView upper);
+  bool Serves(const FamilySource& source, const rocks::ReadOptions& read);
+  bool FilesServe(const FamilySource& source, const rocks::ReadOptions& read);
+  bool FindRuns(const FamilySource& source, const rocks::ReadOptions& read, FileRuns* runs, bool* filtered) const;
   bool IsActiveMemtableEmpty(ByteView lower, ByteView upper);
-  bool OpenFiles(rocks::ColumnFamilyData* data, const FileRuns& runs);
-  bool OpenMerge(rocks::ColumnFamilyData* data, const FileRuns& runs);
+  bool OpenFiles(const FamilySource& source, const FileRuns& runs);
+  bool OpenMerge(const FamilySource& source, const FileRuns& runs);
 
   const rocks::Slice& Target(ByteView key, uint64_t sequence, rocks::ValueType type);
   void LoadPosition();
@@ -149,7 +150,6 @@ class VisibleIterator final {
   ByteView upper_;
   std::optional<rocks::Arena> arena_;  // the stream lives in it
   rocks::InternalIterator* stream_ = nullptr;
-  bool is_prefix_stream_ = false;
   bool holds_all_ = false;  // of what was committed when it was opened
   rocks::SuperVersion* version_ = nullptr;  // held by the stream
   std::optional<FileRunStream> files_;      // is the stream, which then merges nothing

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Which files may have keys with a certain beginning, by their filters.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "db/column_family.h"
+#include <rocksdb/options.h>
+
+#include "store/family_source.h"
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// So much of a key is in filters beside the whole key: an index id and eight bytes, which is a BIGINT or two
+// INTs. A file remembers the length it was written with, and is asked accordingly (decision 20).
+constexpr size_t kFilteredPrefixBytes = 12;
+
+// Of a range within which all keys begin alike as far as filters know beginnings.
+//
+// Lifetime: `version` and `read`, with its bounds, must outlive it. Thread rule: one thread at a time.
+class PrefixFilter final {
+ public:
+  PrefixFilter(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read);
+
+  // Whether it is such a range; of others filters tell nothing.
+  bool is_alike() const { return !target_.empty(); }
+
+  // False: the file has nothing in the range, and deletes no ranges. Precondition: is_alike().
+  bool MayHave(int level, const rocks::FdWithKeyRange& file) const;
+
+ private:
+  const FamilySource& source_;
+  const rocks::SuperVersion& version_;
+  const rocks::ReadOptions& read_;
+  std::string target_;  // internal key, before all of the range
+};
+
+}  // namespace cairn::store

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Each has few deletions of ranges, if any: they are looked through.
+#include "store/range_deletions.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "db/range_tombstone_fragmenter.h"
+#include "db/table_cache.h"
+
+#include "store/held_indexes.h"
+#include "store/held_table.h"
+#include "store/rocks_status.h"
+
+namespace cairn::store {
+namespace {
+
+// Of a longer run it is not asked, file by file, what is in it.
+constexpr size_t kAskedFilesMax = 32;
+
+RangeDeletions Find(rocks::FragmentedRangeTombstoneIterator* deletions, const rocks::ReadOptions& read) {
+  if (deletions == nullptr || deletions->empty()) return RangeDeletions::kNone;
+  for (deletions->SeekToTopFirst(); deletions->Valid(); deletions->TopNext()) {
+    const bool ends_before = read.iterate_lower_bound != nullptr &&
+                             ToView(deletions->end_key()) <= ToView(*read.iterate_lower_bound);
+    const bool begins_behind = read.iterate_upper_bound != nullptr &&
+                               ToView(deletions->start_key()) >= ToView(*read.iterate_upper_bound);
+    if (!ends_before && !begins_behind) return RangeDeletions::kWithin;
+  }
+  return RangeDeletions::kElsewhere;
+}
+
+}  // namespace
+
+RangeDeletions RangeDeletionsOf(rocks::ReadOnlyMemTable* memtable, bool is_active, const rocks::ReadOptions& read,
+                                uint64_t sequence) {
+  if (memtable->NumRangeDeletion() == 0) return RangeDeletions::kNone;
+  const std::unique_ptr<rocks::FragmentedRangeTombstoneIterator> deletions(
+      memtable->NewRangeTombstoneIterator(read, sequence, /*immutable_memtable=*/!is_active));
+  return Find(deletions.get(), read);
+}
+
+RangeDeletions RangeDeletionsOf(const FamilySource& source, const rocks::SuperVersion& version,
+                                const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence) {
+  if (run.count > kAskedFilesMax) return RangeDeletions::kWithin;
+  RangeDeletions found = RangeDeletions::kNone;
+  for (const rocks::FdWithKeyRange& file : std::span(run.files, run.count)) {
+    if (source.held->Of(*file.file_metadata, read) != nullptr) continue;
+    HeldTable table;
+    if (!table.Find(source.family, version, read, run.level, *file.file_metadata).ok()) return RangeDeletions::kWithin;
+    const std::unique_ptr<rocks::FragmentedRangeTombstoneIterator> deletions(
+        table.reader().NewRangeTombstoneIterator(sequence, /*timestamp=*/nullptr));
+    found = std::max(found, Find(deletions.get(), read));
+  }
+  return found;
+}
+
+}  // namespace cairn::store
