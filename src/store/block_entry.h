@@ -40,7 +40,7 @@ namespace cairn::store {
 
 // The last restart point of a data block whose key is before all versions of `key`, or else the first one. Null: the block is
 // malformed. The entry there has its whole key.
-inline const uint8_t* LastPointBefore(const BlockEntries& block, ByteView key) {
+[[gnu::always_inline]] inline const uint8_t* LastPointBefore(const BlockEntries& block, ByteView key) {
   constexpr size_t kTrailerBytes = 8;
   uint32_t low = 0, high = block.point_count;
   while (low < high) {

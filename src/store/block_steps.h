@@ -154,8 +154,8 @@ class BlockSteps final {
 
   // The lengths before an entry's key, which begins where this returns; null: they are malformed. Whether key and value
   // end before `end` is not looked at.
-  static const uint8_t* ReadHead(const uint8_t* at, const uint8_t* end, uint32_t* shared, uint32_t* own,
-                                 uint32_t* value_bytes) {
+  [[gnu::always_inline]] static const uint8_t* ReadHead(const uint8_t* at, const uint8_t* end, uint32_t* shared,
+                                                        uint32_t* own, uint32_t* value_bytes) {
     if (end - at < kHeadBytesMax) return nullptr;  // no entry is that short
     *shared = at[0];
     *own = at[1];

@@ -86,7 +86,7 @@ class FileFinder final {
   bool ReadBlock(const rocks::BlockHandle& block);
   void CloseBlock();
   End FindInBlock(ByteView key, uint64_t sequence, ByteView* value);
-  End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);
+  [[gnu::noinline, gnu::flatten]] End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);
   ByteView LastKey() const { return entry_key_.view().substr(0, entry_key_.size() - kTrailerBytes); }
 
   const rocks::BlockBasedTable* table_ = nullptr;
