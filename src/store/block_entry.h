@@ -2,8 +2,10 @@
 // The lengths that each entry of a data block begins with, and where among its restart points a key is.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "util/coding.h"
 
@@ -38,25 +40,45 @@ namespace cairn::store {
   return static_cast<size_t>(end - at) < size_t{*own} + *value_bytes ? nullptr : at;
 }
 
-// The last restart point of a data block whose key is before all versions of `key`, or else the first one. Null: the block is
-// malformed. The entry there has its whole key.
-[[gnu::always_inline]] inline const uint8_t* LastPointBefore(const BlockEntries& block, ByteView key) {
-  constexpr size_t kTrailerBytes = 8;
-  uint32_t low = 0, high = block.point_count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    const uint8_t* at = block.Point(middle);
-    uint32_t shared, own, value_bytes;
-    if (at == nullptr || (at = ReadEntryHead(at, block.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
-        own < kTrailerBytes) {
-      return nullptr;
-    }
-    if (AsBytes(at, own - kTrailerBytes) < key) {
-      low = middle + 1;
+// string_view's comparison is a call.
+inline bool KeyIsBefore(ByteView one, ByteView other) {
+  const int order = std::memcmp(one.data(), other.data(), std::min(one.size(), other.size()));
+  return order < 0 || (order == 0 && one.size() < other.size());
+}
+
+constexpr size_t kKeyTrailerBytes = 8;
+
+// The user's key of a restart point, which has it whole. False: malformed.
+[[gnu::always_inline]] inline bool ReadPoint(const BlockEntries& block, uint32_t i, ByteView* key) {
+  const uint8_t* at = block.Point(i);
+  uint32_t shared, own, value_bytes;
+  if (at == nullptr || (at = ReadEntryHead(at, block.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
+      own < kKeyTrailerBytes) {
+    return false;
+  }
+  *key = AsBytes(at, own - kKeyTrailerBytes);
+  return true;
+}
+
+// Brings `low` to the first restart point whose key is not before `key`, which is at or before `high`. False: malformed.
+[[gnu::always_inline]] inline bool BisectPoints(const BlockEntries& block, ByteView key, uint32_t* low, uint32_t high) {
+  while (*low < high) {
+    const uint32_t middle = *low + (high - *low) / 2;
+    ByteView whole;
+    if (!ReadPoint(block, middle, &whole)) return false;
+    if (KeyIsBefore(whole, key)) {
+      *low = middle + 1;
     } else {
       high = middle;
     }
   }
+  return true;
+}
+
+// The last restart point whose key is before all versions of `key`, or else the block's begin. Null: malformed.
+[[gnu::always_inline]] inline const uint8_t* LastPointBefore(const BlockEntries& block, ByteView key) {
+  uint32_t low = 0;
+  if (!BisectPoints(block, key, &low, block.point_count)) return nullptr;
   return low == 0 ? block.begin : block.Point(low - 1);
 }
 

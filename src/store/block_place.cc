@@ -16,12 +16,6 @@ namespace {
 
 ByteView UserKeyOf(ByteView internal_key) { return internal_key.substr(0, internal_key.size() - kKeyTrailerBytes); }
 
-// string_view's comparison is a call.
-inline bool IsBefore(ByteView one, ByteView other) {
-  const int order = std::memcmp(one.data(), other.data(), std::min(one.size(), other.size()));
-  return order < 0 || (order == 0 && one.size() < other.size());
-}
-
 // How many of the first `bytes` are equal. Those of a trailer follow both.
 inline size_t EqualBytes(const uint8_t* one, const uint8_t* other, size_t bytes) {
   static_assert(kKeyTrailerBytes >= sizeof(uint64_t));
@@ -41,33 +35,6 @@ inline void CopyShort(char* to, const void* from, size_t bytes, bool may_copy_be
   } else {
     std::memcpy(to, from, bytes);
   }
-}
-
-// The key of a restart point; false: malformed.
-bool ReadPoint(const BlockEntries& entries, uint32_t i, ByteView* key) {
-  const uint8_t* at = entries.Point(i);
-  uint32_t shared, own, value_bytes;
-  if (at == nullptr || (at = ReadEntryHead(at, entries.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
-      own < kKeyTrailerBytes) {
-    return false;
-  }
-  *key = AsBytes(at, own - kKeyTrailerBytes);
-  return true;
-}
-
-// Brings `low` to the first restart point whose key is not before `key`, which is at or before `high`. False: malformed.
-bool BisectPoints(const BlockEntries& entries, ByteView key, uint32_t* low, uint32_t high) {
-  while (*low < high) {
-    const uint32_t middle = *low + (high - *low) / 2;
-    ByteView whole;
-    if (!ReadPoint(entries, middle, &whole)) return false;
-    if (IsBefore(whole, key)) {
-      *low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return true;
 }
 
 // Where entries end that come before a restart point, or behind all; null: malformed.
@@ -128,7 +95,7 @@ bool FindPlaceBehind(const BlockEntries& entries, uint32_t interval, const Block
     const uint32_t next = std::min(low + step - 1, high - 1);
     ByteView whole;
     if (!ReadPoint(entries, next, &whole)) return false;
-    if (!IsBefore(whole, key)) {
+    if (!KeyIsBefore(whole, key)) {
       high = next;
       break;
     }

@@ -18,8 +18,6 @@ namespace cairn::store {
 // All return false where an entry is malformed: every length is checked. Keys that are looked for are internal keys, of which
 // the user's part counts. Thread rule: any thread, as long as the block is held.
 
-constexpr size_t kKeyTrailerBytes = 8;
-
 // The first entry that is not before some key, or the block's end.
 struct BlockPlace {
   const uint8_t* at = nullptr;

@@ -17,7 +17,7 @@
 namespace cairn::store {
 
 // RocksDB's iterator over a file makes eight calls for each entry; two thirds of what counting an entry costs.
-// This takes over where that iterator stands and reads on to the end of its block, or back to its begin, by itself; it goes
+// This takes over where that iterator stands, or enters a block at a key, and reads on to the end of its block, or back to its begin, by itself; it goes
 // back to that iterator there, and for moves of other kinds. What does not look as it should is damage: RocksDB's iterator
 // would follow lengths out of the block.
 //

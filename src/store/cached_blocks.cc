@@ -45,6 +45,8 @@ bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key, 
     at_ = 0;
     if (!separators_.Bisect(is_before, &at_, separators_.point_count) || at_ == separators_.point_count) return false;
   }
+  rocks::BlockHandle handle;
+  if (at_ != 0 ? !ReadHandle(at_ - 1, &handle) : separators_.Point(0) != separators_.begin) return false;
   Stand(file, upper);
   return true;
 }
@@ -122,7 +124,7 @@ bool CachedBlocks::Retreat(Block* block) {
 void CachedBlocks::LookUp() {
   if (is_looked_up_) return;
   is_looked_up_ = true;
-  if (is_last()) return;
+  if (at_ + 1 == separators_.point_count) return;
   rocks::BlockHandle here, next;
   if (!ReadHandle(at_, &here)) return;
   if (separators_.ReadHandle(at_ + 1, &next) == nullptr) return;
@@ -143,6 +145,11 @@ void CachedBlocks::Fetch() {
 bool CachedBlocks::Peek(Block* block) {
   LookUp();
   return next_ != nullptr && Load(next_, block);
+}
+
+bool CachedBlocks::IsLast() const {
+  rocks::BlockHandle handle;
+  return at_ + 1 == separators_.point_count && ReadHandle(at_, &handle);
 }
 
 void CachedBlocks::Advance() {

@@ -20,8 +20,9 @@ namespace cairn::store {
 
 // RocksDB's iterator looks for the next block when the one before has ended, and then waits for memory three or four times:
 // a sixth of a count. This looks for it while entries of the one before are still being read, in two steps, so
-// that each finds what the one before it asked memory for. It reads nothing from the file: where a block is not in the
-// cache RocksDB's iterator goes on, which reads ahead.
+// that each finds what the one before it asked memory for. By an index that is held it also finds the block that a walk begins
+// with, and the one before. It reads nothing from the file: where a block is not in the cache RocksDB's iterator goes on, which
+// reads ahead.
 //
 // Lifetime: holds up to two blocks in the cache until Close(). The file's reader must outlive that.
 // Thread rule: one thread at a time.
@@ -67,12 +68,13 @@ class CachedBlocks final {
 
   // Stands on the block that Peek() gave, and lets go of the one before.
   void Advance();
-  // Whether that block is held by this: it is after Seek(), and since the first Advance().
+  // Whether that block is held by this: it is after a seek, and since the first Advance().
   bool holds_current() const { return current_ != nullptr; }
   // Whether all of the block that it stands on is below `upper`.
   bool is_within_bound() const;
-  // Whether the file has no block behind it, or before it.
-  bool is_last() const { return at_ + 1 == separators_.point_count; }
+  // Whether the file has no block behind it. Where the index is damaged it is not known: false.
+  bool IsLast() const;
+  // Whether it has none before it.
   bool is_first() const { return at_ == 0; }
 
  private:

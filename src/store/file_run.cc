@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "db/internal_stats.h"
 #include "db/range_del_aggregator.h"
 #include "db/table_cache.h"
 #include "db/version_set.h"

@@ -57,6 +57,8 @@ bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView u
 // Where the index of a file is held (HeldIndexes) and its blocks are in the cache, it goes without RocksDB's iterator, which is
 // made where it is needed first: half of a short range was making it (decision 43).
 //
+// From an entry at or above the upper bound only a seek may go on: RocksDB's iterator does not stand there.
+//
 // Lifetime: whoever makes it has `version` referenced until it dies; `read` must outlive it.
 // Thread rule: one thread at a time.
 class FileRunStream final : public rocks::InternalIterator {
@@ -123,7 +125,7 @@ class FileRunStream final : public rocks::InternalIterator {
   bool IsAtEndOfFile() const { return !Valid() && status().ok(); }
   // At the last entry of a block, whether no further block has entries below the upper bound.
   bool IsLastBlock() const {
-    return steps_.is_at_end() && ahead_.is_standing() && (ahead_.is_last() || !ahead_.is_within_bound());
+    return steps_.is_at_end() && ahead_.is_standing() && (!ahead_.is_within_bound() || ahead_.IsLast());
   }
 
   const FamilySource source_;

@@ -14,12 +14,13 @@
 namespace cairn::store {
 namespace {
 
-// Half of a slot, roughly, where files are small.
+// So much of what may be held has a bucket. Where files are large, whose indexes take more than a quarter of it, buckets have room.
 constexpr uint64_t kBytesOfBucket = uint64_t{128} << 10;
 constexpr uint64_t kBucketsMin = 64;
 
-// Into the cache.
-void ReadIndex(const rocks::BlockBasedTable::Rep& file, const rocks::ReadOptions& read) {
+// Into the cache, whatever the walk that comes first brings there.
+void ReadIndex(const rocks::BlockBasedTable::Rep& file, rocks::ReadOptions read) {
+  read.fill_cache = true;
   rocks::IndexBlockIter block;
   rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserGet};
   auto* const index = file.index_reader->NewIterator(read, /*disable_prefix_seek=*/true, &block, /*get_context=*/nullptr, &lookup);

@@ -36,7 +36,7 @@ class IndexSearch {
 
   enum class Where : uint8_t { kInBlock, kBehindAll, kUnknown, kMalformed };
   // The block of that separator: the only one that can have the first entry not before the internal key, or else that is first
-  // in the next one. Unknown: the index does not store each key whole. `handle` is of kInBlock only.
+  // in the next one. Unknown: another entry may be before it; of what follows it nothing is known. `handle` is of kInBlock only.
   Where FindBlock(ByteView internal_key, uint32_t* found, rocks::BlockHandle* handle) const;
 
   size_t learned_bytes() const { return learned_.capacity() * sizeof(Learned); }

@@ -2,7 +2,6 @@
 // Reaches the trees, which are private members of RocksDB's memtables.
 #include "store/memtable_access.h"
 
-
 #include <typeinfo>
 
 #include "db/memtable.h"

@@ -9,6 +9,7 @@
 #include "util/coding.h"
 
 #include "store/memtable_access.h"
+#include "store/range_deletions.h"
 
 namespace cairn::store {
 
@@ -24,30 +25,23 @@ int MergedRuns::CompareEntries(const EntryKey& left, const EntryKey& right) {
   return left_sequence == right_sequence ? 0 : left_sequence > right_sequence ? -1 : 1;
 }
 
-bool MergedRuns::PassOver(RangeDeletions deletions) {
-  has_deletions_elsewhere_ |= deletions == RangeDeletions::kElsewhere;
-  return deletions != RangeDeletions::kWithin;
-}
-
-bool MergedRuns::AddMemtable(rocks::ReadOnlyMemTable* memtable, bool is_active, const rocks::ReadOptions& read,
-                             uint64_t sequence) {
-  if (memtable->IsEmpty()) return true;
-  const MemtableTree* const tree = HasPlainEntries(*memtable) ? TreeOf(*memtable) : nullptr;
+bool MergedRuns::AddMemtable(const rocks::ReadOnlyMemTable& memtable) {
+  if (memtable.IsEmpty()) return true;
+  const MemtableTree* const tree = HasPlainEntries(memtable) ? TreeOf(memtable) : nullptr;
   if (tree == nullptr || count_ == kMemtablesMax) return false;
-  if (!PassOver(RangeDeletionsOf(memtable, is_active, read, sequence))) return false;
   sources_[count_++].tree = tree;
   return true;
 }
 
 bool MergedRuns::Add(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read,
                      const FileRuns& runs, uint64_t sequence) {
-  if (!AddMemtable(version.mem, /*is_active=*/true, read, sequence)) return false;
-  for (rocks::ReadOnlyMemTable* memtable : OlderMemtables(version)) {
-    if (!AddMemtable(memtable, /*is_active=*/false, read, sequence)) return false;
+  if (!AddMemtable(*version.mem)) return false;
+  for (const rocks::ReadOnlyMemTable* memtable : OlderMemtables(version)) {
+    if (!AddMemtable(*memtable)) return false;
   }
-  for (size_t run = 0; run + 1 < runs.count; ++run) {
-    if (!PassOver(RangeDeletionsOf(source, version, read, runs.runs[run], sequence))) return false;
-  }
+  const RangeDeletions deletions = RangeDeletionsAbove(source, version, read, runs, sequence);
+  if (deletions == RangeDeletions::kWithin) return false;
+  has_deletions_elsewhere_ = deletions == RangeDeletions::kElsewhere;
   runs_ = runs;
   for (size_t run = 0; run < runs.count; ++run) {
     sources_[count_++].files = std::make_unique<FileRunStream>(source, &version, read, runs_.runs[run], sequence);

@@ -15,7 +15,6 @@
 #include "store/file_run.h"
 #include "store/memtable_key.h"
 #include "store/memtable_tree.h"
-#include "store/range_deletions.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -40,8 +39,10 @@ class MergedRuns final : public rocks::InternalIterator {
   [[nodiscard]] bool Add(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read,
                          const FileRuns& runs, uint64_t sequence);
 
-  // Whether it serves other bounds, whose runs are these. Their files serve any bounds within, but there may be deletions.
-  bool Serves(const FileRuns& runs) const { return !has_deletions_elsewhere_ && runs_.Contain(runs); }
+  // The files it was made of, which serve any bounds within.
+  const FileRuns& runs() const { return runs_; }
+  // Whether there are deletions of ranges elsewhere: it serves other bounds only where these have none either.
+  bool has_deletions_elsewhere() const { return has_deletions_elsewhere_; }
 
   void Seek(const rocks::Slice& target) override;
   void SeekForPrev(const rocks::Slice& target) override;
@@ -110,8 +111,7 @@ class MergedRuns final : public rocks::InternalIterator {
   };
 
   static ByteView ToBytes(const rocks::Slice& slice) { return {slice.data(), slice.size()}; }
-  bool AddMemtable(rocks::ReadOnlyMemTable* memtable, bool is_active, const rocks::ReadOptions& read, uint64_t sequence);
-  bool PassOver(RangeDeletions deletions);
+  bool AddMemtable(const rocks::ReadOnlyMemTable& memtable);
 
   // Whether an entry of the current source comes before what all others have, in the direction of the walk.
   template <bool kForward>
@@ -143,7 +143,7 @@ class MergedRuns final : public rocks::InternalIterator {
   static void SeekForPrev(Source* source, const rocks::Slice& target);
 
   FileRuns runs_;
-  bool has_deletions_elsewhere_ = false;  // of ranges, not between the bounds
+  bool has_deletions_elsewhere_ = false;
   std::array<Source, kSourcesMax> sources_;
   size_t count_ = 0;
   size_t current_ = kNone;      // the source it stands on

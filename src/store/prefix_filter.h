@@ -19,7 +19,7 @@ constexpr size_t kFilteredPrefixBytes = 12;
 
 // Of a range within which all keys begin alike as far as filters know beginnings.
 //
-// Lifetime: `version` and `read`, with its bounds, must outlive it. Thread rule: one thread at a time.
+// Lifetime: `source`, `version` and `read`, with its bounds, must outlive it. Thread rule: one thread at a time.
 class PrefixFilter final {
  public:
   PrefixFilter(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read);

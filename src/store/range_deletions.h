@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Whether deletions of ranges in a memtable or in files reach between two bounds.
+// Whether deletions of ranges in memtables and newer files reach between two bounds.
 #pragma once
 
 #include <cstdint>
 
 #include "db/column_family.h"
-#include "db/memtable.h"
 #include <rocksdb/options.h>
 
 #include "store/family_source.h"
@@ -21,11 +20,8 @@ enum class RangeDeletions : uint8_t {
   kWithin,     // or that is not known
 };
 
-RangeDeletions RangeDeletionsOf(rocks::ReadOnlyMemTable* memtable, bool is_active, const rocks::ReadOptions& read,
-                                uint64_t sequence);
-
-// Asks few files only: of many it is not known.
-RangeDeletions RangeDeletionsOf(const FamilySource& source, const rocks::SuperVersion& version,
-                                const rocks::ReadOptions& read, const FileRun& run, uint64_t sequence);
+// Of all memtables of `version`, and of the files of all runs but the oldest. Asks few files only: of many it is not known.
+RangeDeletions RangeDeletionsAbove(const FamilySource& source, const rocks::SuperVersion& version,
+                                   const rocks::ReadOptions& read, const FileRuns& runs, uint64_t sequence);
 
 }  // namespace cairn::store

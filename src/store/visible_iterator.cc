@@ -12,6 +12,7 @@
 #include "store/cursor.h"
 #include "store/memtable_access.h"
 #include "store/prefix_filter.h"
+#include "store/range_deletions.h"
 #include "store/rocks_status.h"
 #include "store/version_files.h"
 
@@ -50,7 +51,11 @@ bool VisibleIterator::FilesServe(const FamilySource& source, const rocks::ReadOp
   FileRuns runs;
   bool filtered;
   if (!FindRuns(source, read, &runs, &filtered)) return false;
-  if (merged_.has_value()) return merged_->Serves(runs);
+  if (merged_.has_value()) {
+    return merged_->runs().Contain(runs) &&
+           (!merged_->has_deletions_elsewhere() ||
+            RangeDeletionsAbove(source, *version_, read, merged_->runs(), snapshot_sequence_) != RangeDeletions::kWithin);
+  }
   return runs.count == 1 && files_->run().Contains(runs.runs[0]) &&
          IsActiveMemtableEmpty(Bound(read.iterate_lower_bound), Bound(read.iterate_upper_bound));
 }

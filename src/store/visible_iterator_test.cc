@@ -46,7 +46,8 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
     options.expert_family_options = WaitingMemtables();
     options.expert_family_options += kFilters[Below(std::size(kFilters))];
     // Several blocks a file and several files a level, which are then walked one after the other.
-    constexpr std::string_view kBlocks[] = {"150", "1000;block_restart_interval=3", "500;block_restart_interval=1"};
+    constexpr std::string_view kBlocks[] = {"150", "1000;block_restart_interval=3", "500;block_restart_interval=1",
+                                            "150;index_block_restart_interval=3", "100;index_block_restart_interval=16"};
     if (Below(4) != 0) {
       options.expert_family_options += "target_file_size_base=2000;block_based_table_factory={block_size=";
       (options.expert_family_options += kBlocks[Below(std::size(kBlocks))]) += "}";

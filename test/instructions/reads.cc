@@ -91,19 +91,13 @@ void CountEntries(Database* database, uint64_t count) {
   Walk(&reading, kOnSecond, true, true, count, [] {});
 }
 
-void ReadByPrimaryKey(Database* database, uint64_t first, uint64_t count) {
-  Reading reading(database);
-  const codec::DecodePlan plan = reading.table.rows().Plan(ColumnSet::All(kColumnCount));
-  scan::StoredRow row;
-  for (uint64_t i = first; i < first + count; ++i) {
-    reading.PrimaryKeyOf(Database::Scattered(i), &reading.lower);
-    Require(reading.reader.ByPrimaryKey(reading.lower.view(), &row));
-    Require(reading.table.rows().Decode(plan, row.primary_key, row.value, reading.record.data()));
-  }
+// What ends a statement of autocommit, which begins the next.
+void EndStatement(Database* database) {
+  database->Commit();
+  database->Begin();
 }
 
-// The same in a transaction and a statement for each row.
-void ReadRowsOfStatements(Database* database, uint64_t first, uint64_t count) {
+void ReadByPrimaryKey(Database* database, bool statement_each, uint64_t first, uint64_t count) {
   Reading reading(database);
   const codec::DecodePlan plan = reading.table.rows().Plan(ColumnSet::All(kColumnCount));
   scan::StoredRow row;
@@ -111,9 +105,9 @@ void ReadRowsOfStatements(Database* database, uint64_t first, uint64_t count) {
     reading.PrimaryKeyOf(Database::Scattered(i), &reading.lower);
     Require(reading.reader.ByPrimaryKey(reading.lower.view(), &row));
     Require(reading.table.rows().Decode(plan, row.primary_key, row.value, reading.record.data()));
+    if (!statement_each) continue;
     reading.reader.Reset();
-    database->Commit();
-    database->Begin();
+    EndStatement(database);
   }
 }
 
@@ -162,8 +156,7 @@ void ReadRangesOfStatements(Database* database, uint64_t range_rows, uint64_t fi
     reading.scan.Open(&reading.reader, {.index = kPrimary});
     ReadRange(&reading, plan, i, range_rows);
     reading.scan.Close();
-    database->Commit();
-    database->Begin();
+    EndStatement(database);
   }
 }
 
@@ -213,8 +206,8 @@ std::vector<Operation> Reads(Database* database) {
       {"scan-reverse", "row", 3000, [=](uint64_t, uint64_t n) { ScanRows(database, two_integers, false, n); }},
       {"scan-covering-index", "entry", 3000, [=](uint64_t, uint64_t n) { ScanEntries(database, of_entry, n); }},
       {"count-without-decoding", "entry", 3000, [=](uint64_t, uint64_t n) { CountEntries(database, n); }},
-      {"read-by-primary-key", "row", 1000, [=](uint64_t at, uint64_t n) { ReadByPrimaryKey(database, at, n); }},
-      {"read-row-of-statement", "statement", 1000, [=](uint64_t at, uint64_t n) { ReadRowsOfStatements(database, at, n); }},
+      {"read-by-primary-key", "row", 1000, [=](uint64_t at, uint64_t n) { ReadByPrimaryKey(database, false, at, n); }},
+      {"read-row-of-statement", "statement", 1000, [=](uint64_t at, uint64_t n) { ReadByPrimaryKey(database, true, at, n); }},
       {"read-by-unique-key", "row", 1000, [=](uint64_t at, uint64_t n) { ReadByUniqueKey(database, at, n); }},
       {"read-range-of-10", "range", 500, [=](uint64_t at, uint64_t n) { ReadShortRanges(database, at, n); }},
       {"read-range-of-100", "range", 200,
