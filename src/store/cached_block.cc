@@ -54,4 +54,29 @@ bool ReadEntries(const rocks::Block& block, BlockEntries* entries) {
   return true;
 }
 
+rocks::Cache::Handle* LookUpDataBlock(const rocks::BlockBasedTable::Rep& file, uint64_t offset, BlockEntries* entries,
+                                      BlockHits* hits) {
+  rocks::Cache* const cache = file.table_options.block_cache.get();
+  if (cache == nullptr) return nullptr;
+  rocks::Cache::Handle* const found = LookUpBlock(file, rocks::CacheEntryRole::kDataBlock, offset);
+  if (found == nullptr) return nullptr;
+  if (!ReadEntries(BlockOf(file, found), entries)) {
+    cache->Release(found);
+    return nullptr;
+  }
+  hits->Add(*cache, found);
+  return found;
+}
+
+bool ReadDataBlock(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const rocks::BlockHandle& handle,
+                   rocks::BlockCacheLookupContext* lookup, rocks::DataBlockIter* block, BlockEntries* entries) {
+  rocks::Status status;
+  table.NewDataBlockIterator<rocks::DataBlockIter>(read, handle, block, rocks::BlockType::kData, /*get_context=*/nullptr,
+                                                   lookup, /*prefetch_buffer=*/nullptr, /*for_compaction=*/false,
+                                                   /*async_read=*/false, status, /*use_block_cache_for_lookup=*/true);
+  if (status.ok() && OpenBlockIter<rocks::Slice>::ReadEntries(*block, entries)) return true;
+  block->Invalidate(rocks::Status::OK());
+  return false;
+}
+
 }  // namespace cairn::store

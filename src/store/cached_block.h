@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// One block of a file where the block cache has it, found without RocksDB's calls for blocks that it may have to read.
+// One block of a file: where the block cache has it, found without RocksDB's calls for blocks that it may have to read; else
+// read by these.
 #pragma once
 
 #include <cstdint>
 
 #include <rocksdb/advanced_cache.h>
+#include <rocksdb/options.h>
 #include "table/block_based/block.h"
 #include "table/block_based/block_based_table_reader.h"
 
@@ -42,5 +44,16 @@ class BlockHits final {
 
 // Where its entries lie. False: it is of another form than our settings make.
 bool ReadEntries(const rocks::Block& block, BlockEntries* entries);
+
+// The data block of `file` that begins at `offset`, as LookUpBlock finds it, and where its entries lie. Null: the cache does
+// not have it, the file has no cache, or the block is of another form than our settings make. Thread rule: as LookUpBlock.
+rocks::Cache::Handle* LookUpDataBlock(const rocks::BlockBasedTable::Rep& file, uint64_t offset, BlockEntries* entries,
+                                      BlockHits* hits);
+
+// The same out of the file, checksums and all, which mostly brings the block into the cache. `block` holds it. False: it cannot
+// be read, or is of another form than our settings make, and nothing is held. `lookup` says who reads. Precondition: `block` is
+// new or invalidated.
+bool ReadDataBlock(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const rocks::BlockHandle& handle,
+                   rocks::BlockCacheLookupContext* lookup, rocks::DataBlockIter* block, BlockEntries* entries);
 
 }  // namespace cairn::store

@@ -57,12 +57,6 @@ void CachedBlocks::Stand(const rocks::BlockBasedTable& table, const rocks::Slice
   is_looked_up_ = false;
 }
 
-bool CachedBlocks::Load(rocks::Cache::Handle* handle, Block* block) const {
-  const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
-  block->sequence = file.get_global_seqno(rocks::BlockType::kData);
-  return ReadEntries(BlockOf(file, handle), &block->entries);
-}
-
 void CachedBlocks::Stand(const HeldIndex& index, const rocks::Slice* upper) {
   Stand(index.table(), upper);
   cache_ = table_->get_rep()->table_options.block_cache.get();
@@ -77,13 +71,10 @@ bool CachedBlocks::ReadHandle(uint32_t i, rocks::BlockHandle* handle) const {
 
 // Stands on the block, whose handle separator i has. False: it is not here, and nothing has changed.
 bool CachedBlocks::Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block) {
-  rocks::Cache::Handle* const found = LookUpBlock(*table_->get_rep(), rocks::CacheEntryRole::kDataBlock, handle.offset());
+  const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
+  rocks::Cache::Handle* const found = LookUpDataBlock(file, handle.offset(), &block->entries, &hits_);
   if (found == nullptr) return false;
-  if (!Load(found, block)) {
-    cache_->Release(found);
-    return false;
-  }
-  hits_.Add(*cache_, found);
+  block->sequence = file.get_global_seqno(rocks::BlockType::kData);
   if (next_ != nullptr) cache_->Release(std::exchange(next_, nullptr));
   if (current_ != nullptr) cache_->Release(current_);
   current_ = found;
@@ -144,7 +135,10 @@ void CachedBlocks::Fetch() {
 
 bool CachedBlocks::Peek(Block* block) {
   LookUp();
-  return next_ != nullptr && Load(next_, block);
+  if (next_ == nullptr) return false;
+  const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
+  block->sequence = file.get_global_seqno(rocks::BlockType::kData);
+  return ReadEntries(BlockOf(file, next_), &block->entries);
 }
 
 bool CachedBlocks::IsLast() const {

@@ -83,7 +83,6 @@ class CachedBlocks final {
   void Stand(const HeldIndex& index, const rocks::Slice* upper);
   bool ReadHandle(uint32_t i, rocks::BlockHandle* handle) const;
   bool Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block);
-  bool Load(rocks::Cache::Handle* handle, Block* block) const;
 
   const rocks::BlockBasedTable* table_ = nullptr;  // null: closed
   rocks::Cache* cache_ = nullptr;

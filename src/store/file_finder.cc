@@ -41,6 +41,8 @@ void FileFinder::Reset(const rocks::BlockBasedTable& table, const rocks::ReadOpt
   table_ = &table;
   search_ = &search;
   read_ = &read;
+  own_sequence_ = table.get_rep()->get_global_seqno(rocks::BlockType::kData);
+  has_own_sequence_ = own_sequence_ != rocks::kDisableGlobalSequenceNumber;
   credit_ = kCreditAtFirst;
 }
 
@@ -76,44 +78,9 @@ void FileFinder::CloseBlock() {
 bool FileFinder::OpenBlock(const rocks::BlockHandle& block) {
   if (block.offset() == block_offset_) return true;
   CloseBlock();
-  if (!OpenCachedBlock(block) && !ReadBlock(block)) return false;
+  cached_ = LookUpDataBlock(*table_->get_rep(), block.offset(), &entries_, &hits_);
+  if (cached_ == nullptr && !ReadDataBlock(*table_, *read_, block, &lookup_, &block_, &entries_)) return false;
   block_offset_ = block.offset();
-  has_own_sequence_ = own_sequence_ != rocks::kDisableGlobalSequenceNumber;
-  return true;
-}
-
-// False: it is not in the cache, or of another form.
-bool FileFinder::OpenCachedBlock(const rocks::BlockHandle& block) {
-  const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
-  rocks::Cache* const cache = file.table_options.block_cache.get();
-  if (cache == nullptr) return false;
-  rocks::Cache::Handle* const found = LookUpBlock(file, rocks::CacheEntryRole::kDataBlock, block.offset());
-  if (found == nullptr) return false;
-  if (!ReadEntries(BlockOf(file, found), &entries_)) {
-    cache->Release(found);
-    return false;
-  }
-  cached_ = found;
-  own_sequence_ = file.get_global_seqno(rocks::BlockType::kData);
-  hits_.Add(*cache, found);
-  return true;
-}
-
-bool FileFinder::ReadBlock(const rocks::BlockHandle& block) {
-  rocks::Status status;
-  table_->NewDataBlockIterator<rocks::DataBlockIter>(*read_, block, &block_, rocks::BlockType::kData,
-                                                     /*get_context=*/nullptr, &lookup_, /*prefetch_buffer=*/nullptr,
-                                                     /*for_compaction=*/false, /*async_read=*/false, status,
-                                                     /*use_block_cache_for_lookup=*/true);
-  using Data = OpenBlockIter<rocks::Slice>;
-  if (!status.ok() || !Data::IsPlain(block_)) {
-    block_.Invalidate(rocks::Status::OK());
-    return false;
-  }
-  entries_.begin = reinterpret_cast<const uint8_t*>(Data::Data(block_));
-  entries_.end = entries_.begin + Data::End(block_);
-  entries_.point_count = Data::PointCount(block_);
-  own_sequence_ = Data::Sequence(block_);
   return true;
 }
 

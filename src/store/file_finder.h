@@ -82,8 +82,6 @@ class FileFinder final {
   void LearnOwn(ByteView key);
   End Search(const rocks::LookupKey& key, ByteView* value);
   bool OpenBlock(const rocks::BlockHandle& block);
-  bool OpenCachedBlock(const rocks::BlockHandle& block);
-  bool ReadBlock(const rocks::BlockHandle& block);
   void CloseBlock();
   End FindInBlock(ByteView key, uint64_t sequence, ByteView* value);
   [[gnu::noinline, gnu::flatten]] End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);

@@ -30,7 +30,10 @@ class HeldBlock final {
   // False: it cannot be read, is of another form than our settings make, or has no entries. Precondition: not open.
   [[nodiscard]] bool Open(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const rocks::BlockHandle& handle,
                           BlockHits* hits) {
-    return OpenCached(*table.get_rep(), handle, hits) || Read(table, read, handle);
+    const rocks::BlockBasedTable::Rep& file = *table.get_rep();
+    cache_ = file.table_options.block_cache.get();
+    cached_ = LookUpDataBlock(file, handle.offset(), &entries_, hits);
+    return cached_ != nullptr || Read(table, read, handle);
   }
   bool is_open() const { return entries_.begin != nullptr; }
 
@@ -38,7 +41,6 @@ class HeldBlock final {
   const BlockEntries& entries() const { return entries_; }
 
  private:
-  bool OpenCached(const rocks::BlockBasedTable::Rep& file, const rocks::BlockHandle& handle, BlockHits* hits);
   bool Read(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const rocks::BlockHandle& handle);
 
   BlockEntries entries_;

@@ -18,6 +18,19 @@
 
 namespace cairn::store {
 
+// Entries in order with where some of them begin: those whose keys are stored whole.
+struct BlockEntries {
+  const uint8_t* begin = nullptr;
+  const uint8_t* end = nullptr;  // the restart points follow
+  uint32_t point_count = 0;
+
+  // Null: not within.
+  const uint8_t* Point(uint32_t i) const {
+    const uint32_t offset = LoadLe32(end + sizeof(uint32_t) * i);
+    return offset < static_cast<size_t>(end - begin) ? begin + offset : nullptr;
+  }
+};
+
 // What RocksDB's iterators over blocks keep to themselves. Protected members are reached through a class that inherits
 // them.
 template <typename Value>
@@ -33,18 +46,13 @@ class OpenBlockIter : private rocks::BlockIter<Value> {
     return Data(block) != nullptr && block.status().ok() && block.*(&OpenBlockIter::values_section_) == nullptr &&
            block.*(&OpenBlockIter::protection_bytes_per_key_) == 0 && !(block.*(&OpenBlockIter::pad_min_timestamp_));
   }
-};
-
-// Entries in order with where some of them begin: those whose keys are stored whole.
-struct BlockEntries {
-  const uint8_t* begin = nullptr;
-  const uint8_t* end = nullptr;  // the restart points follow
-  uint32_t point_count = 0;
-
-  // Null: not within.
-  const uint8_t* Point(uint32_t i) const {
-    const uint32_t offset = LoadLe32(end + sizeof(uint32_t) * i);
-    return offset < static_cast<size_t>(end - begin) ? begin + offset : nullptr;
+  // False: it has none, is not read, or is of another form than our settings make.
+  static bool ReadEntries(const Block& block, BlockEntries* entries) {
+    if (!IsPlain(block)) return false;
+    entries->begin = reinterpret_cast<const uint8_t*>(Data(block));
+    entries->end = entries->begin + End(block);
+    entries->point_count = PointCount(block);
+    return true;
   }
 };
 
@@ -65,11 +73,7 @@ class IndexSeparators : public BlockEntries {
 
   // False: of another form, or not read. Precondition: Serve(file).
   bool Load(const rocks::BlockBasedTable::Rep& file, const rocks::IndexBlockIter& index) {
-    using Index = OpenBlockIter<rocks::IndexValue>;
-    if (!Index::IsPlain(index)) return false;
-    begin = reinterpret_cast<const uint8_t*>(Index::Data(index));
-    end = begin + Index::End(index);
-    point_count = Index::PointCount(index);
+    if (!OpenBlockIter<rocks::IndexValue>::ReadEntries(index, this)) return false;
     have_trailers_ = file.index_key_includes_seq;
     return true;
   }
