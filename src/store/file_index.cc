@@ -35,7 +35,7 @@ bool FileIndex::OpenOwn(const CurrentVersion& version, const rocks::ReadOptions&
   if (typeid(reader) != typeid(rocks::BlockBasedTable)) return false;
   const auto& table = static_cast<const rocks::BlockBasedTable&>(reader);
   const rocks::BlockBasedTable::Rep& rep = *table.get_rep();
-  if (!IndexSeparators::Serve(rep) || rep.table_properties == nullptr || rep.table_properties->num_range_deletions != 0) return false;
+  if (!IndexSeparators::Serve(rep) || rep.table_properties->num_range_deletions != 0) return false;
   auto* const index = rep.index_reader->NewIterator(read, /*disable_prefix_seek=*/true, &own_->block, /*get_context=*/nullptr,
                                                     &own_->lookup);
   if (index != &own_->block) {

@@ -77,7 +77,7 @@ const HeldIndex* HeldIndexes::Of(const rocks::FileMetaData& file, const rocks::R
 
 bool HeldIndexes::Serves(const rocks::BlockBasedTable& table) {
   const rocks::BlockBasedTable::Rep& file = *table.get_rep();
-  return file.table_options.block_cache != nullptr && IndexSeparators::Serve(file) && file.table_properties != nullptr &&
+  return file.table_options.block_cache != nullptr && IndexSeparators::Serve(file) &&
          file.table_properties->num_range_deletions == 0;
 }
 

@@ -64,9 +64,10 @@ class IndexSeparators : public BlockEntries {
  public:
   static constexpr size_t kTrailerBytes = 8;
 
-  // Whether a file's index may be of that form.
+  // Whether a file's index may be of that form. Then the file's properties are known.
   static bool Serve(const rocks::BlockBasedTable::Rep& file) {
-    return file.table_properties != nullptr && file.table_properties->index_block_restart_interval == 1 && file.index_type == rocks::BlockBasedTableOptions::kBinarySearch && !file.index_has_first_key &&
+    return file.table_properties != nullptr && file.table_properties->index_block_restart_interval == 1 &&
+           file.index_type == rocks::BlockBasedTableOptions::kBinarySearch && !file.index_has_first_key &&
            !file.index_value_is_full && !file.has_embedded_blobs &&
            file.internal_comparator.user_comparator() == rocks::BytewiseComparator();
   }

@@ -91,7 +91,7 @@ bool RangePosition::CountInBlocks(const rocks::BlockHandle& first, const rocks::
 }
 
 bool RangePosition::Add(Found* found) {
-  if (interval_ == 0 || properties().index_block_restart_interval != 1 || !FindBlocks()) return false;
+  if (interval_ == 0 || !FindBlocks()) return false;
   const uint32_t count = search_.separators.point_count;
   if (first_ == count) return true;
   rocks::BlockHandle first, last;
