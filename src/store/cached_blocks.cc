@@ -45,8 +45,8 @@ bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key, 
     at_ = 0;
     if (!separators_.Bisect(is_before, &at_, separators_.point_count) || at_ == separators_.point_count) return false;
   }
-  rocks::BlockHandle handle;
-  if (at_ != 0 ? !ReadHandle(at_ - 1, &handle) : separators_.Point(0) != separators_.begin) return false;
+  rocks::BlockHandle before_it;
+  if (!ReadHandleBefore(at_, &before_it)) return false;
   Stand(file, upper);
   return true;
 }
@@ -61,12 +61,6 @@ void CachedBlocks::Stand(const HeldIndex& index, const rocks::Slice* upper) {
   Stand(index.table(), upper);
   cache_ = table_->get_rep()->table_options.block_cache.get();
   separators_ = index.search().separators;
-}
-
-// False: malformed, or another entry may be between this separator and the next.
-bool CachedBlocks::ReadHandle(uint32_t i, rocks::BlockHandle* handle) const {
-  const uint8_t* const end = separators_.ReadHandle(i, handle);
-  return end != nullptr && end == (i + 1 == separators_.point_count ? separators_.end : separators_.Point(i + 1));
 }
 
 // Stands on the block, whose handle separator i has. False: it is not here, and nothing has changed.
@@ -102,14 +96,14 @@ bool CachedBlocks::SeekLast(const HeldIndex& index, const rocks::Slice* upper, B
   if (count == 0) return false;
   Stand(index, upper);
   rocks::BlockHandle handle;
-  if (ReadHandle(count - 1, &handle) && Hold(count - 1, handle, block)) return true;
+  if (ReadHandleBefore(count, &handle) && Hold(count - 1, handle, block)) return true;
   Close();
   return false;
 }
 
 bool CachedBlocks::Retreat(Block* block) {
   rocks::BlockHandle handle;
-  return ReadHandle(at_ - 1, &handle) && Hold(at_ - 1, handle, block);
+  return ReadHandleBefore(at_, &handle) && Hold(at_ - 1, handle, block);
 }
 
 void CachedBlocks::LookUp() {
@@ -117,7 +111,7 @@ void CachedBlocks::LookUp() {
   is_looked_up_ = true;
   if (at_ + 1 == separators_.point_count) return;
   rocks::BlockHandle here, next;
-  if (!ReadHandle(at_, &here)) return;
+  if (!ReadHandleBefore(at_ + 1, &here)) return;
   if (separators_.ReadHandle(at_ + 1, &next) == nullptr) return;
   next_ = LookUpBlock(*table_->get_rep(), rocks::CacheEntryRole::kDataBlock, next.offset());
   if (next_ == nullptr) return;
@@ -143,7 +137,7 @@ bool CachedBlocks::Peek(Block* block) {
 
 bool CachedBlocks::IsLast() const {
   rocks::BlockHandle handle;
-  return at_ + 1 == separators_.point_count && ReadHandle(at_, &handle);
+  return at_ + 1 == separators_.point_count && ReadHandleBefore(at_ + 1, &handle);
 }
 
 void CachedBlocks::Advance() {

@@ -81,7 +81,10 @@ class CachedBlocks final {
   void CloseOpen();
   void Stand(const rocks::BlockBasedTable& table, const rocks::Slice* upper);
   void Stand(const HeldIndex& index, const rocks::Slice* upper);
-  bool ReadHandle(uint32_t i, rocks::BlockHandle* handle) const;
+  // Of the block before separator i, which may be behind all. False: malformed, or another entry may be before that separator.
+  bool ReadHandleBefore(uint32_t i, rocks::BlockHandle* handle) const {
+    return separators_.ReadHandleBefore(i, handle) == IndexSeparators::Between::kNothing;
+  }
   bool Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block);
 
   const rocks::BlockBasedTable* table_ = nullptr;  // null: closed

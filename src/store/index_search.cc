@@ -129,13 +129,13 @@ IndexSearch::Where IndexSearch::FindBlock(ByteView internal_key, uint32_t* found
   if (!Find(internal_key, found)) return Where::kMalformed;
   const bool is_behind_all = *found == separators.point_count;
   if (!is_behind_all && separators.ReadHandle(*found, handle) == nullptr) return Where::kMalformed;
-  // No entry may be between the one before and this one.
   rocks::BlockHandle before;
-  const uint8_t* const begin = is_behind_all ? separators.end : separators.Point(*found);
-  const uint8_t* const end_before = *found == 0 ? separators.begin : separators.ReadHandle(*found - 1, &before);
-  if (end_before == nullptr) return Where::kMalformed;
-  if (end_before != begin) return Where::kUnknown;
-  return is_behind_all ? Where::kBehindAll : Where::kInBlock;
+  switch (separators.ReadHandleBefore(*found, &before)) {
+    case IndexSeparators::Between::kNothing: return is_behind_all ? Where::kBehindAll : Where::kInBlock;
+    case IndexSeparators::Between::kUnknown: return Where::kUnknown;
+    case IndexSeparators::Between::kMalformed: break;
+  }
+  return Where::kMalformed;
 }
 
 }  // namespace cairn::store

@@ -111,6 +111,17 @@ class IndexSeparators : public BlockEntries {
     return at;
   }
 
+  enum class Between : uint8_t { kNothing, kUnknown, kMalformed };
+  // Reads the handle of separator i - 1, if i is not 0. What is between that separator and separator i: where there are not
+  // only restart points, there may be another entry. Before the first one is the begin, and the last one is followed by the
+  // end, for which i is point_count.
+  Between ReadHandleBefore(uint32_t i, rocks::BlockHandle* handle) const {
+    const uint8_t* const end_before = i == 0 ? begin : ReadHandle(i - 1, handle);
+    const uint8_t* const here = i == point_count ? end : Point(i);
+    if (end_before == nullptr || here == nullptr) return Between::kMalformed;
+    return end_before == here ? Between::kNothing : Between::kUnknown;
+  }
+
   ByteView UserKeyOf(ByteView separator) const {
     return have_trailers_ ? separator.substr(0, separator.size() - kTrailerBytes) : separator;
   }
