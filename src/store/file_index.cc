@@ -2,8 +2,6 @@
 // Opens an index in one of two ways.
 #include "store/file_index.h"
 
-#include <typeinfo>
-
 #include "store/held_table.h"
 
 namespace cairn::store {
@@ -30,12 +28,10 @@ bool FileIndex::Open(const CurrentVersion& version, HeldIndexes* held, const roc
 
 bool FileIndex::OpenOwn(const CurrentVersion& version, const rocks::ReadOptions& read, int level, const rocks::FileMetaData& file) {
   own_ = std::make_unique<Own>();
-  if (!own_->table.Find(version.family(), *version, read, level, file).ok()) return false;
-  const rocks::TableReader& reader = own_->table.reader();
-  if (typeid(reader) != typeid(rocks::BlockBasedTable)) return false;
-  const auto& table = static_cast<const rocks::BlockBasedTable&>(reader);
-  const rocks::BlockBasedTable::Rep& rep = *table.get_rep();
-  if (!IndexSeparators::Serve(rep) || rep.table_properties->num_range_deletions != 0) return false;
+  if (!own_->table.FindWithoutRangeDeletions(version.family(), *version, read, level, file)) return false;
+  const rocks::BlockBasedTable* const table = own_->table.blocks();
+  if (table == nullptr || !IndexSeparators::Serve(*table->get_rep())) return false;
+  const rocks::BlockBasedTable::Rep& rep = *table->get_rep();
   auto* const index = rep.index_reader->NewIterator(read, /*disable_prefix_seek=*/true, &own_->block, /*get_context=*/nullptr,
                                                     &own_->lookup);
   if (index != &own_->block) {
@@ -43,7 +39,7 @@ bool FileIndex::OpenOwn(const CurrentVersion& version, const rocks::ReadOptions&
     return false;
   }
   if (!own_->search.separators.Load(rep, own_->block)) return false;
-  table_ = &table;
+  table_ = table;
   search_ = &own_->search;
   return true;
 }

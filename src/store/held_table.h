@@ -2,12 +2,15 @@
 // A file's reader out of RocksDB's cache of them.
 #pragma once
 
+#include <memory>
+#include <typeinfo>
 #include <utility>
 
 #include "db/column_family.h"
 #include "db/internal_stats.h"
 #include "db/table_cache.h"
 #include "db/version_set.h"
+#include "table/block_based/block_based_table_reader.h"
 #include "table/table_reader.h"
 
 #include "store/rocksdb_fwd.h"
@@ -37,10 +40,21 @@ class HeldTable final {
                               rocks::MaxFileSizeForL0MetaPin(version.mutable_cf_options), file.temperature);
   }
 
+  // The same for a file that deletes no ranges. False: it does, or its reader cannot be had.
+  [[nodiscard]] bool FindWithoutRangeDeletions(rocks::ColumnFamilyData* family, const rocks::SuperVersion& version,
+                                               const rocks::ReadOptions& read, int level, const rocks::FileMetaData& file) {
+    if (!Find(family, version, read, level, file).ok()) return false;
+    // What the version knows of a file is filled in lazily, by another thread.
+    const std::shared_ptr<const rocks::TableProperties> properties = reader_->GetTableProperties();
+    return properties != nullptr && properties->num_range_deletions == 0;
+  }
+
   // Precondition: found.
   rocks::TableReader& reader() const { return *reader_; }
-  // Whether the version keeps the reader open, as long as it is there itself. Precondition: found.
-  bool is_kept_by_version() const { return handle_ == nullptr; }
+  // The same of a file in blocks, as our settings make it; null: of another. Precondition: found.
+  const rocks::BlockBasedTable* blocks() const {
+    return typeid(*reader_) == typeid(rocks::BlockBasedTable) ? static_cast<const rocks::BlockBasedTable*>(reader_) : nullptr;
+  }
 
   // Gives the hold to `holder`, which ends it when it is cleaned up.
   void HandTo(rocks::Cleanable* holder) {

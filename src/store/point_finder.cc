@@ -203,9 +203,7 @@ PointFinder::Answer PointFinder::AskMemtables(const rocks::LookupKey& key, rocks
 }
 
 bool PointFinder::FindTable(const Candidate& candidate, HeldTable* table) {
-  if (!table->Find(source_.family, *version_, read_, candidate.level, *candidate.file->file_metadata).ok()) return false;
-  // What the version knows of a file is filled in lazily, by another thread.
-  return table->reader().GetTableProperties()->num_range_deletions == 0;
+  return table->FindWithoutRangeDeletions(source_.family, *version_, read_, candidate.level, *candidate.file->file_metadata);
 }
 
 // As RocksDB asks a file: its filter first.
@@ -237,7 +235,7 @@ bool PointFinder::OpenPlace(const Candidate& candidate, Place* place) {
   if (index == nullptr && !FindTable(candidate, &table)) return false;
   std::unique_ptr<FileFinder> finder = spare_ != nullptr ? std::move(spare_) : std::make_unique<FileFinder>();
   place->file_number = candidate.file->fd.GetNumber();
-  const auto* const blocks = index != nullptr ? &index->table() : dynamic_cast<const rocks::BlockBasedTable*>(&table.reader());
+  const rocks::BlockBasedTable* const blocks = index != nullptr ? &index->table() : table.blocks();
   if (index != nullptr) {
     finder->Open(*index, read_);
   } else if (blocks != nullptr && finder->Open(*blocks, read_)) {

@@ -2,8 +2,6 @@
 // Filters are asked by RocksDB, which knows what each file was written with.
 #include "store/prefix_filter.h"
 
-#include <typeinfo>
-
 #include "db/dbformat.h"
 #include "db/table_cache.h"
 #include "monitoring/statistics_impl.h"
@@ -47,10 +45,9 @@ bool PrefixFilter::MayHave(int level, const rocks::FdWithKeyRange& file) const {
     table = &held->table();
   } else {
     // What cannot be read is for whoever walks there to report.
-    if (!opened.Find(source_.family, version_, read_, level, meta).ok()) return true;
-    const rocks::TableReader& reader = opened.reader();
-    if (typeid(reader) != typeid(rocks::BlockBasedTable) || reader.GetTableProperties()->num_range_deletions != 0) return true;
-    table = static_cast<const rocks::BlockBasedTable*>(&reader);
+    if (!opened.FindWithoutRangeDeletions(source_.family, version_, read_, level, meta)) return true;
+    table = opened.blocks();
+    if (table == nullptr) return true;
   }
   rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserIterator};
   bool asked = false;
