@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "store/index_separators.h"
+#include "store/internal_key.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -46,17 +47,15 @@ inline bool KeyIsBefore(ByteView one, ByteView other) {
   return order < 0 || (order == 0 && one.size() < other.size());
 }
 
-constexpr size_t kKeyTrailerBytes = 8;
-
 // The user's key of a restart point, which has it whole. False: malformed.
 [[gnu::always_inline]] inline bool ReadPoint(const BlockEntries& block, uint32_t i, ByteView* key) {
   const uint8_t* at = block.Point(i);
   uint32_t shared, own, value_bytes;
   if (at == nullptr || (at = ReadEntryHead(at, block.end, &shared, &own, &value_bytes)) == nullptr || shared != 0 ||
-      own < kKeyTrailerBytes) {
+      own < kTrailerBytes) {
     return false;
   }
-  *key = AsBytes(at, own - kKeyTrailerBytes);
+  *key = AsBytes(at, own - kTrailerBytes);
   return true;
 }
 

@@ -10,15 +10,14 @@
 
 #include "base/endian.h"
 #include "store/block_entry.h"
+#include "store/internal_key.h"
 
 namespace cairn::store {
 namespace {
 
-ByteView UserKeyOf(ByteView internal_key) { return internal_key.substr(0, internal_key.size() - kKeyTrailerBytes); }
-
 // How many of the first `bytes` are equal. Those of a trailer follow both.
 inline size_t EqualBytes(const uint8_t* one, const uint8_t* other, size_t bytes) {
-  static_assert(kKeyTrailerBytes >= sizeof(uint64_t));
+  static_assert(kTrailerBytes >= sizeof(uint64_t));
   for (size_t equal = 0; equal < bytes; equal += sizeof(uint64_t)) {
     const uint64_t differing = LoadBe64(one + equal) ^ LoadBe64(other + equal);
     if (differing != 0) return std::min(equal + static_cast<size_t>(std::countl_zero(differing)) / 8, bytes);
@@ -50,8 +49,8 @@ bool ScanBefore(ByteView key, const uint8_t* end, size_t same, size_t before_byt
   while (place->at != end) {
     uint32_t shared, own, value_bytes;
     const uint8_t* const at = ReadEntryHead(place->at, end, &shared, &own, &value_bytes);
-    if (at == nullptr || size_t{shared} + own < kKeyTrailerBytes) return false;
-    const size_t bytes = size_t{shared} + own - kKeyTrailerBytes;
+    if (at == nullptr || size_t{shared} + own < kTrailerBytes) return false;
+    const size_t bytes = size_t{shared} + own - kTrailerBytes;
     if (shared > same) {
       // It differs from `key` where the one before does; a beginning of `key` would have to be put together for that.
       if (same >= before_bytes || bytes <= same) return false;
@@ -130,14 +129,14 @@ bool ListEntries(const uint8_t* at, const uint8_t* end, uint64_t count_max, Byte
   for (; at != end && count_max != 0; --count_max) {
     uint32_t shared, own, value_bytes;
     if ((at = ReadEntryHead(at, end, &shared, &own, &value_bytes)) == nullptr) return false;
-    if (shared > before.size() || size_t{shared} + own < kKeyTrailerBytes) return false;
+    if (shared > before.size() || size_t{shared} + own < kTrailerBytes) return false;
     char* const key = lists->Allocate(size_t{shared} + own);
     if (key == nullptr) return true;
     CopyShort(key, before.data(), shared, /*may_copy_behind=*/true);
     CopyShort(key + shared, at, own, end - at >= ptrdiff_t{KeyLists::kBehindKey});
     before = ByteView(key, size_t{shared} + own);
     at += size_t{own} + value_bytes;
-    const size_t bytes = before.size() - kKeyTrailerBytes;
+    const size_t bytes = before.size() - kTrailerBytes;
     const auto type = static_cast<uint8_t>(key[bytes]);
     const bool is_value = type == rocks::kTypeValue;
     if (!is_value && type != rocks::kTypeDeletion && type != rocks::kTypeSingleDeletion) return false;

@@ -80,7 +80,7 @@ bool BlockSteps::EnterNext(const CachedBlocks::Block& block) {
   const uint8_t* const key = ReadHead(begin, end, &shared, &own, &value_bytes);
   if (key == nullptr || shared != 0 || own < kTrailerBytes ||
       static_cast<size_t>(end - key) < size_t{own} + value_bytes ||
-      AsBytes(key, own - kTrailerBytes) < key_.view().substr(0, key_.size() - kTrailerBytes)) {
+      AsBytes(key, own - kTrailerBytes) < UserKeyOf(key_.view())) {
     return false;
   }
   StandBefore(block, begin);
@@ -113,7 +113,7 @@ bool BlockSteps::IsBefore(ByteView internal_key) const {
 
 BlockSteps::Entered BlockSteps::EnterAt(const CachedBlocks::Block& block, ByteView internal_key) {
   Forget();
-  const uint8_t* const point = LastPointBefore(block.entries, internal_key.substr(0, internal_key.size() - kTrailerBytes));
+  const uint8_t* const point = LastPointBefore(block.entries, UserKeyOf(internal_key));
   if (point == nullptr || point == block.entries.end || *point != 0) return Entered::kMalformed;
   StandBefore(block, point);
   while (Step()) {

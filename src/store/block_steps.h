@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/endian.h"
 #include "store/cached_blocks.h"
+#include "store/internal_key.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -136,7 +137,6 @@ class BlockSteps final {
   rocks::Slice value() const { return value_; }
 
  private:
-  static constexpr size_t kTrailerBytes = 8;
   static constexpr ptrdiff_t kCopiedAtOnce = 16;
   static constexpr ptrdiff_t kFetchedAheadBytes = 512;
   static constexpr ptrdiff_t kLineBytes = 64;

@@ -16,6 +16,7 @@
 #include "store/cached_block.h"
 #include "store/held_indexes.h"
 #include "store/index_search.h"
+#include "store/internal_key.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -70,7 +71,6 @@ class FileFinder final {
   enum class End : uint8_t { kFound, kRemoved, kBehind, kOutOfEntries, kOutOfSteps, kOtherKind, kMalformed };
 
   static constexpr uint64_t kNoBlock = std::numeric_limits<uint64_t>::max();
-  static constexpr size_t kTrailerBytes = 8;
   static constexpr ptrdiff_t kCopiedAtOnce = 16;
   // Keys that come in order are looked for right behind the one before, until that was in vain this often.
   static constexpr int kCreditAtFirst = 1;
@@ -85,7 +85,7 @@ class FileFinder final {
   void CloseBlock();
   End FindInBlock(ByteView key, uint64_t sequence, ByteView* value);
   [[gnu::noinline, gnu::flatten]] End Scan(ByteView key, uint64_t sequence, size_t steps_max, ByteView* value);
-  ByteView LastKey() const { return entry_key_.view().substr(0, entry_key_.size() - kTrailerBytes); }
+  ByteView LastKey() const { return UserKeyOf(entry_key_.view()); }
 
   const rocks::BlockBasedTable* table_ = nullptr;
   const IndexSearch* search_ = nullptr;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/endian.h"
+#include "store/internal_key.h"
 
 namespace cairn::store {
 namespace {
@@ -112,7 +113,7 @@ bool IndexSearch::Gallop(ByteView internal_key, uint32_t at, uint32_t* low, uint
 }
 
 bool IndexSearch::Find(ByteView internal_key, uint32_t* found) const {
-  const ByteView user_key = internal_key.substr(0, internal_key.size() - IndexSeparators::kTrailerBytes);
+  const ByteView user_key = UserKeyOf(internal_key);
   uint32_t low = 0, high = separators.point_count;
   if (!learned_.empty() && user_key.size() >= sizeof(uint32_t)) {
     const uint32_t index_id = LoadBe32(user_key.data());

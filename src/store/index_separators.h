@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/endian.h"
+#include "store/internal_key.h"
 #include "store/rocks_status.h"
 #include "store/rocksdb_fwd.h"
 
@@ -62,8 +63,6 @@ class OpenBlockIter : private rocks::BlockIter<Value> {
 // Lifetime: whoever loads it has the index block held, by the iterator that it was loaded from or in the cache.
 class IndexSeparators : public BlockEntries {
  public:
-  static constexpr size_t kTrailerBytes = 8;
-
   // Whether a file's index may be of that form. Then the file's properties are known.
   static bool Serve(const rocks::BlockBasedTable::Rep& file) {
     return file.table_properties != nullptr && file.table_properties->index_block_restart_interval == 1 &&
@@ -123,14 +122,14 @@ class IndexSeparators : public BlockEntries {
   }
 
   ByteView UserKeyOf(ByteView separator) const {
-    return have_trailers_ ? separator.substr(0, separator.size() - kTrailerBytes) : separator;
+    return have_trailers_ ? store::UserKeyOf(separator) : separator;
   }
 
   // Internal keys are in the order of the users', and of those that are equal the newest is first.
   bool IsBefore(ByteView separator, ByteView internal_key) const {
-    const ByteView user_key = internal_key.substr(0, internal_key.size() - kTrailerBytes);
+    const ByteView user_key = store::UserKeyOf(internal_key);
     if (!have_trailers_) return separator < user_key;
-    const ByteView separator_key = separator.substr(0, separator.size() - kTrailerBytes);
+    const ByteView separator_key = store::UserKeyOf(separator);
     const int order = separator_key.compare(user_key);
     if (order != 0) return order < 0;
     return LoadLe64(separator.data() + separator_key.size()) > LoadLe64(internal_key.data() + user_key.size());

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Keys of a memtable's entries, as RocksDB encodes them, and their order.
 //
-// An entry begins with a varint of the internal key's length; the internal key is the user's key and
-// a trailer of 8 bytes, little-endian: sequence number << 8 | type. User keys are in order of their bytes,
-// entries of one key from new to old. The type does not count.
+// An entry begins with a varint of the internal key's length. User keys are in order of their bytes, entries of one key from
+// new to old. The type does not count.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +11,9 @@
 
 #include "base/bytes.h"
 #include "base/endian.h"
+#include "store/internal_key.h"
 
 namespace cairn::store {
-
-constexpr size_t kEntryTrailerBytes = 8;
 
 // The user's key of an entry; its trailer follows it.
 struct EntryKey {
@@ -32,11 +30,11 @@ struct EntryKey {
         if (*byte++ < 0x80) break;
       }
     }
-    return {reinterpret_cast<const char*>(byte), internal_size - kEntryTrailerBytes};
+    return {reinterpret_cast<const char*>(byte), internal_size - kTrailerBytes};
   }
 
   static EntryKey OfInternal(ByteView internal_key) {
-    return {internal_key.data(), internal_key.size() - kEntryTrailerBytes};
+    return {internal_key.data(), internal_key.size() - kTrailerBytes};
   }
 
   uint64_t sequence() const { return LoadLe64(data + size) >> 8; }

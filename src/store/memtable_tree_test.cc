@@ -19,11 +19,11 @@ constexpr uint8_t kType = 1;
 // As RocksDB encodes it, without a value.
 std::string Encode(std::string_view key, uint64_t sequence) {
   std::string entry;
-  size_t size = key.size() + kEntryTrailerBytes;
+  size_t size = key.size() + kTrailerBytes;
   for (; size >= 0x80; size >>= 7) entry.push_back(static_cast<char>(size | 0x80));
   entry.push_back(static_cast<char>(size));
   entry += key;
-  char trailer[kEntryTrailerBytes];
+  char trailer[kTrailerBytes];
   StoreLe64(trailer, sequence << 8 | kType);
   return entry.append(trailer, sizeof trailer);
 }

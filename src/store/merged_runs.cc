@@ -14,7 +14,7 @@
 namespace cairn::store {
 
 rocks::Slice MergedRuns::Source::ValueInTree() const {
-  return rocks::GetLengthPrefixedSlice(key.data + key.size + kEntryTrailerBytes);
+  return rocks::GetLengthPrefixedSlice(key.data + key.size + kTrailerBytes);
 }
 
 // By key, then from new to old.

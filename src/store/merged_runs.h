@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "store/file_run.h"
+#include "store/internal_key.h"
 #include "store/memtable_key.h"
 #include "store/memtable_tree.h"
 #include "store/rocksdb_fwd.h"
@@ -98,7 +99,7 @@ class MergedRuns final : public rocks::InternalIterator {
   struct Source {
     bool Valid() const { return files != nullptr ? files->Valid() : position.entry != nullptr; }
     EntryKey Key() const { return files != nullptr ? EntryKey::OfInternal(ToBytes(files->key())) : key; }
-    rocks::Slice InternalKey() const { return {key.data, key.size + kEntryTrailerBytes}; }
+    rocks::Slice InternalKey() const { return {key.data, key.size + kTrailerBytes}; }
     rocks::Slice ValueInTree() const;
     void LoadKey() {
       if (position.entry != nullptr) key = EntryKey::Of(position.entry);

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/endian.h"
+#include "store/internal_key.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
@@ -18,8 +19,6 @@ namespace cairn::store {
 // all versions of it.
 class RangeBounds final {
  public:
-  static constexpr size_t kTrailerBytes = 8;
-
   RangeBounds(ByteView lower, ByteView upper) : lower_bytes_(lower.size()), upper_bytes_(upper.size()) {
     const size_t bytes = lower_bytes_ + upper_bytes_ + 2 * kTrailerBytes;
     if (bytes > sizeof room_) long_room_ = std::make_unique_for_overwrite<char[]>(bytes);

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "store/family_source.h"
 #include "store/file_run.h"
+#include "store/internal_key.h"
 #include "store/merged_runs.h"
 #include "store/read_pressure.h"
 #include "store/rocksdb_fwd.h"
@@ -73,8 +74,6 @@ class VisibleIterator final {
   bool PassHidden();
 
  private:
-  static constexpr size_t kTrailerBytes = 8;  // sequence number and type behind each key
-
   struct Version {
     ByteView key;
     uint64_t sequence = 0;
