@@ -36,7 +36,7 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 
 // Whether another opening would see the same entries with nothing but other bounds. RocksDB's
 // iterators look at the bounds anew with each seek.
-bool VisibleIterator::Serves(const FamilySource& source, const rocks::ReadOptions& read) {
+bool VisibleIterator::Serves(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range) {
   if (stream_ == nullptr || !holds_all_ || was_interrupted_ || !refusal_.empty() || !stream_->status().ok()) {
     return false;
   }
@@ -44,19 +44,18 @@ bool VisibleIterator::Serves(const FamilySource& source, const rocks::ReadOption
   return wanted == snapshot_sequence_ && read.iterate_lower_bound == read_.iterate_lower_bound &&
          read.iterate_upper_bound == read_.iterate_upper_bound && read.readahead_size == read_.readahead_size &&
          read.fill_cache == read_.fill_cache &&
-         ((!files_.has_value() && !merged_.has_value()) || FilesServe(source, read));
+         ((!files_.has_value() && !merged_.has_value()) || FilesServe(source, read, range));
 }
 
-bool VisibleIterator::FilesServe(const FamilySource& source, const rocks::ReadOptions& read) {
-  FileRuns runs;
-  bool filtered;
-  if (!FindRuns(source, read, &runs, &filtered)) return false;
+bool VisibleIterator::FilesServe(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range) {
+  FindRuns(source, read, range);
+  if (!range->are_few) return false;
   if (merged_.has_value()) {
-    return merged_->runs().Contain(runs) &&
+    return merged_->runs().Contain(range->runs) &&
            (!merged_->has_deletions_elsewhere() ||
             RangeDeletionsAbove(source, *version_, read, merged_->runs(), snapshot_sequence_) != RangeDeletions::kWithin);
   }
-  return runs.count == 1 && files_->run().Contains(runs.runs[0]) &&
+  return range->runs.count == 1 && files_->run().Contains(range->runs.runs[0]) &&
          IsActiveMemtableEmpty(Bound(read.iterate_lower_bound), Bound(read.iterate_upper_bound));
 }
 
@@ -67,7 +66,8 @@ bool VisibleIterator::IsActiveMemtableEmpty(ByteView lower, ByteView upper) {
 void VisibleIterator::Open(const FamilySource& source, const rocks::ReadOptions& read,
                            const std::atomic<bool>* interrupted) {
   rocks::DBImpl* const db = source.db;
-  const bool serves = Serves(source, read);
+  RangeRuns range;
+  const bool serves = Serves(source, read, &range);
   if (!serves) {
     Close();
   } else if (walked_.in_level0 >= kEntriesPerReport) {
@@ -93,26 +93,26 @@ void VisibleIterator::Open(const FamilySource& source, const rocks::ReadOptions&
   memtable_sequence_min_ = std::max<uint64_t>(version_->mem->GetEarliestSequenceNumber(), 1);
   CountLevel0();
   read_.total_order_seek = true;
-  FileRuns runs;
-  bool filtered;
-  const bool few_runs = FindRuns(source, read_, &runs, &filtered);
-  if (filtered) entries_per_seek_ = 0;  // files of level 0 are passed by unless they have something
-  if (few_runs && (OpenFiles(source, runs) || OpenMerge(source, runs))) return HoldVersion(stream_, db, version_);
+  // While a version is the current one, what was found in it is there.
+  if (range.version_number != version_->version_number) FindRuns(source, read_, &range);
+  if (range.are_filtered) entries_per_seek_ = 0;  // files of level 0 are passed by unless they have something
+  if (range.are_few && (OpenFiles(source, range.runs) || OpenMerge(source, range.runs))) return HoldVersion(stream_, db, version_);
   arena_.emplace();
   stream_ = db->NewInternalIterator(read_, source.family, version_, &*arena_, snapshot_sequence_,
                                     /*allow_unprepared_value=*/false);
 }
 
-// Filters are asked where there is more than one run without them. False: there are too many.
-bool VisibleIterator::FindRuns(const FamilySource& source, const rocks::ReadOptions& read, FileRuns* runs,
-                               bool* filtered) const {
+// Filters are asked where there is more than one run without them.
+void VisibleIterator::FindRuns(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range) const {
   const ByteView lower = Bound(read.iterate_lower_bound), upper = Bound(read.iterate_upper_bound);
-  *filtered = false;
-  const bool few = FindFileRuns(*version_, lower, upper, /*filter=*/nullptr, runs);
-  if (few && runs->count <= 1) return true;
+  range->version_number = version_->version_number;
+  range->are_few = FindFileRuns(*version_, lower, upper, /*filter=*/nullptr, &range->runs);
+  range->are_filtered = false;
+  if (range->are_few && range->runs.count <= 1) return;
   const PrefixFilter filter(source, *version_, read);
-  *filtered = filter.is_alike();
-  return *filtered ? FindFileRuns(*version_, lower, upper, &filter, runs) : few;
+  if (!filter.is_alike()) return;
+  range->are_filtered = true;
+  range->are_few = FindFileRuns(*version_, lower, upper, &filter, &range->runs);
 }
 
 // From one run of files, if there is nothing else between the bounds.

@@ -81,9 +81,17 @@ class VisibleIterator final {
   };
   static Version Parse(const rocks::Slice& internal_key);
 
-  bool Serves(const FamilySource& source, const rocks::ReadOptions& read);
-  bool FilesServe(const FamilySource& source, const rocks::ReadOptions& read);
-  bool FindRuns(const FamilySource& source, const rocks::ReadOptions& read, FileRuns* runs, bool* filtered) const;
+  // The runs of a version between two bounds.
+  struct RangeRuns {
+    FileRuns runs;
+    bool are_few = false;  // else they are too many, and not all are here
+    bool are_filtered = false;
+    uint64_t version_number = 0;  // 0: not yet looked for
+  };
+
+  bool Serves(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range);
+  bool FilesServe(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range);
+  void FindRuns(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range) const;
   bool IsActiveMemtableEmpty(ByteView lower, ByteView upper);
   bool OpenFiles(const FamilySource& source, const FileRuns& runs);
   bool OpenMerge(const FamilySource& source, const FileRuns& runs);
