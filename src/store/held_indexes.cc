@@ -81,8 +81,10 @@ bool HeldIndexes::Serves(const rocks::BlockBasedTable& table) {
          file.table_properties->num_range_deletions == 0;
 }
 
-// Precondition: Serves(table).
-std::unique_ptr<HeldIndex> HeldIndexes::Make(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read) {
+bool HeldIndexes::Make(const rocks::TableReader& reader, const rocks::ReadOptions& read, std::unique_ptr<HeldIndex>* made) {
+  if (typeid(reader) != typeid(rocks::BlockBasedTable)) return true;
+  const auto& table = static_cast<const rocks::BlockBasedTable&>(reader);
+  if (!Serves(table)) return true;
   const rocks::BlockBasedTable::Rep& file = *table.get_rep();
   const auto look_up = [&] { return LookUpBlock(file, rocks::CacheEntryRole::kIndexBlock, file.index_handle.offset()); };
   rocks::Cache::Handle* handle = look_up();
@@ -90,24 +92,22 @@ std::unique_ptr<HeldIndex> HeldIndexes::Make(const rocks::BlockBasedTable& table
     ReadIndex(file, read);
     handle = look_up();
   }
-  if (handle == nullptr) return nullptr;
+  if (handle == nullptr) return false;
   auto index = std::make_unique<HeldIndex>(table, file.table_options.block_cache, handle);
   BlockEntries entries;
-  if (!ReadEntries(BlockOf(file, handle), &entries)) return nullptr;
+  if (!ReadEntries(BlockOf(file, handle), &entries)) return true;
   index->search_.separators.Load(file, entries);
   index->search_.LearnAll();
   index->bytes_ = file.table_options.block_cache->GetCharge(handle) + index->search_.learned_bytes() + sizeof(HeldIndex);
-  return index;
+  *made = std::move(index);
+  return true;
 }
 
 const HeldIndex* HeldIndexes::Hold(uint64_t file, const rocks::TableReader& reader, const rocks::ReadOptions& read) {
   Bucket& bucket = BucketOf(file);
   if (Find(bucket, 0) == nullptr) return nullptr;
   std::unique_ptr<HeldIndex> made;
-  if (typeid(reader) == typeid(rocks::BlockBasedTable) && Serves(static_cast<const rocks::BlockBasedTable&>(reader))) {
-    made = Make(static_cast<const rocks::BlockBasedTable&>(reader), read);
-    if (made == nullptr) return nullptr;
-  }
+  if (!Make(reader, read, &made)) return nullptr;
   const std::lock_guard lock(mutex_);
   if (const Slot* const slot = Find(bucket, file)) return slot->index.load(std::memory_order_relaxed);
   Slot* const slot = Find(bucket, 0);

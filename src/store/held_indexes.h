@@ -79,7 +79,8 @@ class HeldIndexes final : public rocks::EventListener {
   };
 
   static bool Serves(const rocks::BlockBasedTable& table);
-  static std::unique_ptr<HeldIndex> Make(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read);
+  // Makes none of a file of another form. False: its index cannot be read or is not in the cache, which may change.
+  static bool Make(const rocks::TableReader& reader, const rocks::ReadOptions& read, std::unique_ptr<HeldIndex>* made);
   Bucket& BucketOf(uint64_t file) { return buckets_[file & (buckets_.size() - 1)]; }
   static Slot* Find(Bucket& bucket, uint64_t file);  // 0: a free one. Null: none
   const HeldIndex* Hold(uint64_t file, const rocks::TableReader& reader, const rocks::ReadOptions& read);

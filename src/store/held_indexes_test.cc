@@ -3,9 +3,15 @@
 #include "store/held_indexes.h"
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
+#include <rocksdb/advanced_cache.h>
+#include <rocksdb/table.h>
+
+#include "store/current_version.h"
+#include "store/environment.h"
 #include "store/point_reader.h"
 #include "store/store_testing.h"
 
@@ -187,6 +193,50 @@ TEST_F(HeldIndexesTest, WithFewOpenFilesFewAreHeld) {
   ASSERT_NO_FATAL_FAILURE(ExpectSome(points, "a"));
   EXPECT_GT(LevelFiles(6), 12);
   EXPECT_LT(Number("held_indexes"), 10u);
+}
+
+// Counts what is looked up in it.
+class CountingCache final : public rocks::CacheWrapper {
+ public:
+  CountingCache() : CacheWrapper(rocks::LRUCacheOptions(1 << 20, 0, false, 0).MakeSharedCache()) {}
+  const char* Name() const override { return "CountingCache"; }
+  Handle* Lookup(const rocks::Slice& key, const CacheItemHelper* helper, CreateContext* context, Priority priority,
+                 rocks::Statistics* statistics) override {
+    ++lookups;
+    return CacheWrapper::Lookup(key, helper, context, priority, statistics);
+  }
+
+  std::atomic<int> lookups{0};
+};
+
+// Here the index shows only when it is read: it has a checksum for each entry.
+TEST(HeldIndexesOfAFileTest, AnotherFormIsRemembered) {
+  const std::unique_ptr<Environment> environment = NewMemoryEnvironment();
+  const auto cache = std::make_shared<CountingCache>();
+  rocks::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.cache_index_and_filter_blocks = true;
+  for (const bool of_another_form : {false, true}) {
+    SCOPED_TRACE(of_another_form);
+    rocks::Options options;
+    options.env = environment->rocks_env();
+    options.create_if_missing = true;
+    options.table_factory.reset(rocks::NewBlockBasedTableFactory(table));
+    options.block_protection_bytes_per_key = of_another_form ? 8 : 0;
+    std::unique_ptr<rocks::DB> db;
+    ASSERT_TRUE(rocks::DB::Open(options, of_another_form ? "/other" : "/ours", &db).ok());
+    ASSERT_TRUE(db->Put(rocks::WriteOptions(), "key", "value").ok());
+    ASSERT_TRUE(db->Flush(rocks::FlushOptions()).ok());
+    const CurrentVersion version(db.get(), db->DefaultColumnFamily());
+    const rocks::FileMetaData& file = *version->current->storage_info()->LevelFiles(0).front();
+    HeldIndexes held(/*bytes_max=*/1 << 20);
+    int lookups = cache->lookups;
+    EXPECT_EQ(held.Of(file, rocks::ReadOptions()) == nullptr, of_another_form);
+    EXPECT_GT(cache->lookups, lookups);
+    lookups = cache->lookups;
+    EXPECT_EQ(held.Of(file, rocks::ReadOptions()) == nullptr, of_another_form);
+    EXPECT_EQ(cache->lookups, lookups);
+  }
 }
 
 // Statements of some connections while files come and go: each sees one of the values that were there, and none after a
