@@ -126,7 +126,7 @@ class IndexSeparators : public BlockEntries {
   }
 
   // Internal keys are in the order of the users', and of those that are equal the newest is first.
-  bool IsBefore(ByteView separator, ByteView internal_key) const {
+  [[gnu::always_inline]] bool IsBefore(ByteView separator, ByteView internal_key) const {
     const ByteView user_key = store::UserKeyOf(internal_key);
     if (!have_trailers_) return separator < user_key;
     const ByteView separator_key = store::UserKeyOf(separator);

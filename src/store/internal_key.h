@@ -11,6 +11,6 @@ namespace cairn::store {
 constexpr size_t kTrailerBytes = 8;
 
 // Precondition: the trailer is there.
-inline ByteView UserKeyOf(ByteView internal_key) { return internal_key.substr(0, internal_key.size() - kTrailerBytes); }
+inline ByteView UserKeyOf(ByteView internal_key) { return {internal_key.data(), internal_key.size() - kTrailerBytes}; }
 
 }  // namespace cairn::store
