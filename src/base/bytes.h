@@ -77,6 +77,9 @@ class ByteBuffer {
     return at;
   }
 
+  // Counts bytes that were written behind the last one. Precondition: there is room for them (Reserve).
+  void AddWritten(size_t bytes) { size_ += bytes; }
+
   void Append(const void* from, size_t bytes) {
     if (bytes != 0) std::memcpy(Extend(bytes), from, bytes);
   }

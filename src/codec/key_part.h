@@ -41,6 +41,11 @@ class KeyPartCodec {
   // Bytes of the part when every value takes the same number, otherwise 0.
   uint32_t fixed_bytes() const { return fixed_bytes_; }
 
+  // Whether the part is IntegerToKey() (number_form.h) of the column's bytes, and nothing else.
+  bool is_plain_integer() const {
+    return (form_ == Form::kUnsigned || form_ == Form::kSigned) && !descending_ && !column_.nullable;
+  }
+
   // Appends the part of the value in `record`.
   void EncodeRecord(const uint8_t* record, ByteBuffer* key) const;
 

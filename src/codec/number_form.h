@@ -13,7 +13,7 @@
 namespace cairn::codec {
 
 // Reverses 1 to 8 bytes. `from` and `to` do not overlap.
-inline void ReverseBytes(const uint8_t* from, unsigned bytes, uint8_t* to) {
+[[gnu::always_inline]] inline void ReverseBytes(const uint8_t* from, unsigned bytes, uint8_t* to) {
   switch (bytes) {
     case 8: StoreBe64(to, LoadLe64(from)); return;
     case 4: StoreBe32(to, LoadLe32(from)); return;
@@ -30,7 +30,7 @@ inline void IntegerToKey(const uint8_t* from, unsigned bytes, bool is_signed, ui
   if (is_signed) to[0] ^= 0x80;
 }
 
-inline void IntegerFromKey(const uint8_t* from, unsigned bytes, bool is_signed, uint8_t* to) {
+[[gnu::always_inline]] inline void IntegerFromKey(const uint8_t* from, unsigned bytes, bool is_signed, uint8_t* to) {
   ReverseBytes(from, bytes, to);
   if (is_signed) to[bytes - 1] ^= 0x80;
 }

@@ -7,6 +7,7 @@
 
 #include "codec/earlier_plans.h"
 #include "codec/evidence.h"
+#include "codec/number_form.h"
 #include "codec/record_access.h"
 
 namespace cairn::codec {
@@ -14,10 +15,41 @@ namespace {
 
 bool HasBit(const uint8_t* bitmap, uint32_t bit) { return (bitmap[bit / 8] >> (bit % 8) & 1) != 0; }
 
+constexpr char kCutShortInBitmap[] = "the row is cut short in its bitmap";
+constexpr char kCutShortInFixed[] = "the row is cut short in its fixed columns";
+constexpr char kCutShortInVariable[] = "the row is cut short in its variable columns";
+constexpr char kMalformedLength[] = "a length is malformed";
+constexpr char kTooLongValue[] = "a value is longer than its column";
+constexpr char kTooLongRow[] = "the row is too long";
+
+// Whether two bitmaps have a bit in common. Mostly they are a byte or two.
+[[gnu::always_inline]] inline bool HaveCommonBit(const uint8_t* one, const uint8_t* other, uint32_t bytes) {
+  for (; bytes >= 8; one += 8, other += 8, bytes -= 8) {
+    if ((LoadLe64(one) & LoadLe64(other)) != 0) return true;
+  }
+  uint32_t common = 0;
+  if ((bytes & 4) != 0) {
+    common |= LoadLe32(one) & LoadLe32(other);
+    one += 4, other += 4;
+  }
+  if ((bytes & 2) != 0) {
+    common |= LoadLe16(one) & LoadLe16(other);
+    one += 2, other += 2;
+  }
+  if ((bytes & 1) != 0) common |= *one & *other;
+  return common != 0;
+}
+
 // memcpy of a size not known at compile time, mostly a few bytes: two overlapping moves.
-inline void CopyRun(uint8_t* to, const uint8_t* from, uint32_t bytes) {
-  if (bytes > 16) {
+[[gnu::always_inline]] inline void CopyRun(uint8_t* to, const uint8_t* from, uint32_t bytes) {
+  if (bytes > 32) {
     std::memcpy(to, from, bytes);
+  } else if (bytes > 16) {
+    uint8_t head[16], tail[16];
+    std::memcpy(head, from, sizeof head);
+    std::memcpy(tail, from + bytes - sizeof tail, sizeof tail);
+    std::memcpy(to, head, sizeof head);
+    std::memcpy(to + bytes - sizeof tail, tail, sizeof tail);
   } else if (bytes >= 8) {
     const uint64_t head = LoadLe64(from), tail = LoadLe64(from + bytes - 8);
     StoreLe64(to, head);
@@ -175,64 +207,6 @@ uint32_t RowCodec::AbsentFixedBytes(const uint8_t* bitmap) const {
   return bytes;
 }
 
-void RowCodec::PlanFixed(DecodePlan* plan) const {
-  for (size_t index = 0; index < fixed_.size(); ++index) {
-    if (plan->wants_slot_[index] == 0) continue;
-    const ColumnLayout& column = fixed_[index].column;
-    plan->visited_fixed_ = static_cast<unsigned>(index + 1);
-    plan->dense_bytes_ = fixed_[index].dense_offset + column.pack_length;
-    if (!plan->runs_.empty()) {
-      DecodePlan::Run& last = plan->runs_.back();
-      if (last.row_offset + last.bytes == fixed_[index].dense_offset &&
-          last.record_offset + last.bytes == column.offset) {
-        last.bytes += column.pack_length;
-        continue;
-      }
-    }
-    plan->runs_.push_back({fixed_[index].dense_offset, column.offset, column.pack_length});
-  }
-}
-
-DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
-  DecodePlan plan;
-  for (unsigned part = 0; part < key_parts_.size(); ++part) {
-    const GiveBack give_back = key_parts_[part].give_back();
-    if (give_back != GiveBack::kAlways && give_back != GiveBack::kMostly) continue;
-    if (!wanted.Has(key_columns_[part])) continue;
-    plan.wanted_key_parts_ |= uint64_t{1} << part;
-    plan.visited_key_parts_ = part + 1;
-  }
-  plan.slow_mask_.assign(bitmap_bytes_, 0);
-  plan.wants_slot_.assign(fixed_.size() + variable_.size(), 0);
-  const auto add_null_bit = [&](const ColumnLayout& column) {
-    if (!column.nullable) return;
-    for (DecodePlan::NullByte& byte : plan.null_bytes_) {
-      if (byte.record_offset != column.null_offset) continue;
-      byte.mask |= column.null_mask;
-      return;
-    }
-    plan.null_bytes_.push_back({column.null_offset, column.null_mask});
-  };
-  const auto watch = [&](const Slot& slot) {
-    if (slot.absence_bit != kNoBit) plan.slow_mask_[slot.absence_bit / 8] |= uint8_t(1 << (slot.absence_bit % 8));
-  };
-  for (size_t index = 0; index < fixed_.size(); ++index) {
-    if (!wanted.Has(fixed_[index].position)) continue;
-    plan.wants_slot_[index] = 1;
-    add_null_bit(fixed_[index].column);
-  }
-  PlanFixed(&plan);
-  for (size_t index = 0; index < plan.visited_fixed_; ++index) watch(fixed_[index]);
-  for (size_t index = 0; index < variable_.size(); ++index) {
-    if (!wanted.Has(variable_[index].position)) continue;
-    plan.wants_slot_[fixed_.size() + index] = 1;
-    plan.visited_variable_ = static_cast<unsigned>(index + 1);
-    add_null_bit(variable_[index].column);
-  }
-  if (!earlier_.empty()) plan.earlier_ = std::make_shared<EarlierPlans>(wanted, earlier_.size());
-  return plan;
-}
-
 // A column the key gives back mostly is written here and again by DecodeVariable() or
 // DecodeFixedSparsely() when the row holds the original.
 const char* RowCodec::DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const {
@@ -250,6 +224,17 @@ const char* RowCodec::DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8
   return nullptr;
 }
 
+const char* RowCodec::DecodeKey(const DecodePlan& plan, ByteView key, uint8_t* record) const {
+  if (plan.integer_key_bytes_ == 0 || key.size() < plan.integer_key_bytes_ || LoadBe32(key.data()) != primary_id_.value) {
+    return DecodeKeyParts(plan, key, record);
+  }
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(key.data());
+  for (const DecodePlan::KeyInteger& integer : plan.key_integers_) {
+    IntegerFromKey(bytes + integer.key_offset, integer.bytes, integer.is_signed, record + integer.record_offset);
+  }
+  return nullptr;
+}
+
 // Written out, because the prefix is a byte or two and this is done for each row read.
 static inline bool StartsWith(ByteView bytes, const std::string& prefix) {
   if (bytes.size() < prefix.size()) return false;
@@ -258,26 +243,70 @@ static inline bool StartsWith(ByteView bytes, const std::string& prefix) {
   return at == prefix.size();
 }
 
+// Of a row in which nothing is absent. Its lengths are read without looking for what is absent, and forms are known by the plan.
+const char* RowCodec::DecodeDense(const DecodePlan& plan, const uint8_t* fixed, const uint8_t* end, uint8_t* record) const {
+  using Form = DecodePlan::Variable::Form;
+  if (static_cast<size_t>(end - fixed) < fixed_bytes_) return kCutShortInFixed;
+  for (const DecodePlan::Run& run : plan.runs_) CopyRun(record + run.record_offset, fixed + run.row_offset, run.bytes);
+  if (plan.visited_variable_ == 0) return nullptr;
+  uint32_t lengths[kKeptLengths];
+  const uint8_t* data = fixed + fixed_bytes_;
+  const size_t count = variable_.size();
+  for (size_t index = 0; index < count; ++index) {
+    data = ReadLength(data, end, &lengths[index]);
+    if (data == nullptr) return kMalformedLength;
+  }
+  for (unsigned index = 0; index < plan.visited_variable_; ++index) {
+    const DecodePlan::Variable& variable = plan.variables_[index];
+    const uint32_t bytes = lengths[index];
+    const uint8_t* const value = data;
+    if (static_cast<size_t>(end - data) < bytes) return kCutShortInVariable;
+    data += bytes;
+    if (variable.form == Form::kUnwanted) continue;
+    if (bytes > variable.bytes_max) return kTooLongValue;
+    uint8_t* const to = record + variable.record_offset;
+    switch (variable.form) {
+      case Form::kVarchar1:
+        *to = static_cast<uint8_t>(bytes);
+        CopyRun(to + 1, value, bytes);
+        break;
+      case Form::kVarchar2:
+        StoreLe16(to, static_cast<uint16_t>(bytes));
+        CopyRun(to + 2, value, bytes);
+        break;
+      case Form::kSpacedChar:
+        CopyRun(to, value, bytes);
+        std::memset(to + bytes, ' ', variable.bytes_max - bytes);
+        break;
+      default:
+        if (!StoreValue(variable_[index].column, AsBytes(value, bytes), record)) return kTooLongValue;
+        break;
+    }
+  }
+  return plan.visited_variable_ == count && data != end ? kTooLongRow : nullptr;
+}
+
 const char* RowCodec::DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const {
   if (!StartsWith(value, version_bytes_)) [[unlikely]] return DecodeEarlierRow(plan, value, record);
   const uint8_t* bitmap = reinterpret_cast<const uint8_t*>(value.data()) + version_bytes_.size();
   const uint8_t* const end = reinterpret_cast<const uint8_t*>(value.data()) + value.size();
-  if (static_cast<size_t>(end - bitmap) < bitmap_bytes_) return "the row is cut short in its bitmap";
+  if (static_cast<size_t>(end - bitmap) < bitmap_bytes_) return kCutShortInBitmap;
   const uint8_t* const fixed = bitmap + bitmap_bytes_;
   for (const DecodePlan::NullByte& byte : plan.null_bytes_) {
     record[byte.record_offset] &= static_cast<uint8_t>(~byte.mask);
   }
-  uint8_t slow = 0;
-  for (uint32_t byte = 0; byte < bitmap_bytes_; ++byte) slow |= bitmap[byte] & plan.slow_mask_[byte];
-  if (slow != 0) {
+  if (!HaveCommonBit(bitmap, bitmap, bitmap_bytes_) && variable_.size() <= kKeptLengths) [[likely]] {
+    return DecodeDense(plan, fixed, end, record);
+  }
+  if (HaveCommonBit(bitmap, plan.slow_mask_.data(), bitmap_bytes_)) {
     if (const char* wrong = DecodeFixedSparsely(plan, bitmap, fixed, end, record)) return wrong;
   } else {
-    if (static_cast<size_t>(end - fixed) < plan.dense_bytes_) return "the row is cut short in its fixed columns";
+    if (static_cast<size_t>(end - fixed) < plan.dense_bytes_) return kCutShortInFixed;
     for (const DecodePlan::Run& run : plan.runs_) CopyRun(record + run.record_offset, fixed + run.row_offset, run.bytes);
   }
   if (plan.visited_variable_ == 0) return nullptr;
   const uint32_t fixed_bytes = fixed_bytes_ - AbsentFixedBytes(bitmap);
-  if (static_cast<size_t>(end - fixed) < fixed_bytes) return "the row is cut short in its fixed columns";
+  if (static_cast<size_t>(end - fixed) < fixed_bytes) return kCutShortInFixed;
   return DecodeVariable(plan, bitmap, fixed + fixed_bytes, end, record);
 }
 
@@ -287,7 +316,7 @@ const char* RowCodec::DecodeOwnRow(const DecodePlan& plan, ByteView value, uint8
 
 Status RowCodec::Decode(const DecodePlan& plan, ByteView key, ByteView value, uint8_t* record) const {
   const char* wrong = nullptr;
-  if (plan.visited_key_parts_ != 0) wrong = DecodeKeyParts(plan, key, record);
+  if (plan.visited_key_parts_ != 0) wrong = DecodeKey(plan, key, record);
   if (wrong == nullptr) wrong = DecodeRow(plan, value, record);
   if (wrong == nullptr) [[likely]] return Status::Ok();
   return Damaged(wrong, key, value);
@@ -309,7 +338,7 @@ const char* RowCodec::DecodeFixedSparsely(const DecodePlan& plan, const uint8_t*
       continue;
     }
     const uint32_t bytes = slot.column.pack_length;
-    if (static_cast<size_t>(end - at) < bytes) return "the row is cut short in its fixed columns";
+    if (static_cast<size_t>(end - at) < bytes) return kCutShortInFixed;
     if (wanted) CopyRun(record + slot.column.offset, at, bytes);
     at += bytes;
   }
@@ -322,15 +351,14 @@ const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitm
     return slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit);
   };
   // The bytes begin behind the last length.
-  constexpr size_t kKept = 16;
-  uint32_t kept[kKept];  // the first lengths
+  uint32_t kept[kKeptLengths];
   const uint8_t* data = at;
   for (size_t index = 0; index < variable_.size(); ++index) {
     uint32_t further;
     if (is_absent(variable_[index])) continue;
-    data = ReadLength(data, end, index < kKept ? &kept[index] : &further);
-    if (data == nullptr) return "a length is malformed";
-    if (index < kKept) at = data;
+    data = ReadLength(data, end, index < kKeptLengths ? &kept[index] : &further);
+    if (data == nullptr) return kMalformedLength;
+    if (index < kKeptLengths) at = data;
   }
   const uint8_t* wants = plan.wants_slot_.data() + fixed_.size();
   for (unsigned index = 0; index < plan.visited_variable_; ++index) {
@@ -340,18 +368,18 @@ const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitm
       continue;
     }
     uint32_t length = 0;
-    if (index < kKept) {
+    if (index < kKeptLengths) {
       length = kept[index];
     } else {
       at = ReadLength(at, end, &length);
     }
-    if (static_cast<size_t>(end - data) < length) return "the row is cut short in its variable columns";
+    if (static_cast<size_t>(end - data) < length) return kCutShortInVariable;
     if (wants[index] != 0 && !StoreValue(slot.column, AsBytes(data, length), record)) {
-      return "a value is longer than its column";
+      return kTooLongValue;
     }
     data += length;
   }
-  if (plan.visited_variable_ == variable_.size() && data != end) return "the row is too long";
+  if (plan.visited_variable_ == variable_.size() && data != end) return kTooLongRow;
   return nullptr;
 }
 

@@ -37,6 +37,26 @@ class DecodePlan {
     uint32_t record_offset;
     uint8_t mask;
   };
+  // A column of variable size, wanted or before one that is.
+  struct Variable {
+    enum class Form : uint8_t {
+      kUnwanted,
+      kVarchar1,    // one byte of length before the data
+      kVarchar2,    // two
+      kSpacedChar,  // padded with single bytes
+      kOther,
+    };
+    uint32_t record_offset;
+    uint32_t bytes_max;  // of the data; kSpacedChar: what the column takes
+    Form form;
+  };
+  // A wanted integer of the key.
+  struct KeyInteger {
+    uint32_t key_offset;
+    uint32_t record_offset;
+    uint32_t bytes;
+    bool is_signed;
+  };
 
   uint64_t wanted_key_parts_ = 0;     // bit per part of the primary key
   unsigned visited_key_parts_ = 0;    // the parts up to the last wanted
@@ -47,6 +67,11 @@ class DecodePlan {
   std::vector<NullByte> null_bytes_;  // null bits of the wanted columns
   std::vector<uint8_t> slow_mask_;    // presence bits that must be zero for runs_ and null_bytes_ to do
   std::vector<uint8_t> wants_slot_;   // per slot, fixed then variable
+  std::vector<Variable> variables_;   // the visited ones
+  // Where the visited key parts take the same bytes in every key and the wanted ones are integers in ascending order: these,
+  // and the bytes with the index's number; else 0.
+  std::vector<KeyInteger> key_integers_;
+  uint32_t integer_key_bytes_ = 0;
   std::shared_ptr<EarlierPlans> earlier_;  // null when the table has no earlier versions
 };
 
@@ -80,6 +105,7 @@ class RowCodec {
   static constexpr uint32_t kNoBit = UINT32_MAX;
   static constexpr unsigned kNoPart = UINT32_MAX;
   static constexpr uint16_t kDropped = UINT16_MAX;
+  static constexpr size_t kKeptLengths = 16;  // of a row's lengths, those that are read once
 
   // A column's place in the row.
   struct Slot {
@@ -113,7 +139,9 @@ class RowCodec {
   bool IsAbsent(const Slot& slot, const uint8_t* record) const;
   void EncodeFixed(const uint8_t* record, const uint8_t* bitmap, ByteBuffer* value) const;
   void EncodeVariable(const uint8_t* record, size_t bitmap_at, ByteBuffer* value) const;
+  void PlanKey(DecodePlan* plan) const;
   void PlanFixed(DecodePlan* plan) const;
+  void PlanVariable(DecodePlan* plan) const;
   // Inlined into Decode(), the hot path; the earlier versions' codecs call the other.
   [[gnu::always_inline]] inline const char* DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
   [[gnu::noinline]] const char* DecodeOwnRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
@@ -121,7 +149,10 @@ class RowCodec {
   // Out of line, so that the hot path needs no room for its texts.
   [[gnu::noinline]] Status Damaged(const char* wrong, ByteView key, ByteView value) const;
   void FillAdded(const AddedColumn& added, uint8_t* record) const;
+  [[gnu::always_inline]] inline const char* DecodeKey(const DecodePlan& plan, ByteView key, uint8_t* record) const;
   const char* DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const;
+  [[gnu::always_inline]] inline const char* DecodeDense(const DecodePlan& plan, const uint8_t* fixed, const uint8_t* end,
+                                                        uint8_t* record) const;
   const char* DecodeFixedSparsely(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,
                                   const uint8_t* end, uint8_t* record) const;
   const char* DecodeVariable(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at, const uint8_t* end,

@@ -90,9 +90,9 @@ class BlockSteps final {
     if (has_own_trailer_) StoreLe64(key_.data() + key_.size() - kTrailerBytes, stored_trailer_);
     key_.Truncate(shared);
     if (own <= kCopiedAtOnce && end_ - at >= kCopiedAtOnce) {
-      key_.Reserve(kCopiedAtOnce);  // more than are the key's: two moves instead of a call
+      key_.Reserve(kCopiedAtOnce);  // more than are the key's: four moves instead of a call
       std::memcpy(key_.data() + shared, at, kCopiedAtOnce);
-      key_.Extend(own);
+      key_.AddWritten(own);
     } else {
       key_.Append(at, own);
     }
@@ -137,7 +137,7 @@ class BlockSteps final {
   rocks::Slice value() const { return value_; }
 
  private:
-  static constexpr ptrdiff_t kCopiedAtOnce = 16;
+  static constexpr ptrdiff_t kCopiedAtOnce = 32;
   static constexpr ptrdiff_t kFetchedAheadBytes = 512;
   static constexpr ptrdiff_t kLineBytes = 64;
   static constexpr uint32_t kNoPoint = UINT32_MAX;

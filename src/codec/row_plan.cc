@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What filling a set of columns from rows takes, worked out once for a statement.
+#include "codec/collation.h"
+#include "codec/earlier_plans.h"
+#include "codec/row_codec.h"
+
+namespace cairn::codec {
+
+void RowCodec::PlanFixed(DecodePlan* plan) const {
+  for (size_t index = 0; index < fixed_.size(); ++index) {
+    if (plan->wants_slot_[index] == 0) continue;
+    const ColumnLayout& column = fixed_[index].column;
+    plan->visited_fixed_ = static_cast<unsigned>(index + 1);
+    plan->dense_bytes_ = fixed_[index].dense_offset + column.pack_length;
+    if (!plan->runs_.empty()) {
+      DecodePlan::Run& last = plan->runs_.back();
+      if (last.row_offset + last.bytes == fixed_[index].dense_offset &&
+          last.record_offset + last.bytes == column.offset) {
+        last.bytes += column.pack_length;
+        continue;
+      }
+    }
+    plan->runs_.push_back({fixed_[index].dense_offset, column.offset, column.pack_length});
+  }
+}
+
+// Precondition: the wanted and visited parts are known.
+void RowCodec::PlanKey(DecodePlan* plan) const {
+  uint32_t at = sizeof(uint32_t);  // behind the index's number
+  for (unsigned part = 0; part < plan->visited_key_parts_; ++part) {
+    const KeyPartCodec& codec = key_parts_[part];
+    if (codec.fixed_bytes() == 0) return;
+    if ((plan->wanted_key_parts_ >> part & 1) != 0) {
+      if (!codec.is_plain_integer()) return;
+      const ColumnLayout& column = codec.column();
+      plan->key_integers_.push_back({at, column.offset, column.pack_length, !column.is_unsigned});
+    }
+    at += codec.fixed_bytes();
+  }
+  plan->integer_key_bytes_ = at;
+}
+
+// Precondition: the wanted and visited slots are known.
+void RowCodec::PlanVariable(DecodePlan* plan) const {
+  using Form = DecodePlan::Variable::Form;
+  for (unsigned index = 0; index < plan->visited_variable_; ++index) {
+    const ColumnLayout& column = variable_[index].column;
+    DecodePlan::Variable variable{column.offset, column.data_bytes_max, Form::kOther};
+    if (plan->wants_slot_[fixed_.size() + index] == 0) {
+      variable.form = Form::kUnwanted;
+    } else if (column.type == ColumnType::kVarchar) {
+      variable.form = column.length_bytes == 1 ? Form::kVarchar1 : Form::kVarchar2;
+    } else if (column.type == ColumnType::kChar && column.collation->shape().char_bytes_min == 1) {
+      variable.form = Form::kSpacedChar;
+      variable.bytes_max = column.pack_length;
+    }
+    plan->variables_.push_back(variable);
+  }
+}
+
+DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
+  DecodePlan plan;
+  for (unsigned part = 0; part < key_parts_.size(); ++part) {
+    const GiveBack give_back = key_parts_[part].give_back();
+    if (give_back != GiveBack::kAlways && give_back != GiveBack::kMostly) continue;
+    if (!wanted.Has(key_columns_[part])) continue;
+    plan.wanted_key_parts_ |= uint64_t{1} << part;
+    plan.visited_key_parts_ = part + 1;
+  }
+  PlanKey(&plan);
+  plan.slow_mask_.assign(bitmap_bytes_, 0);
+  plan.wants_slot_.assign(fixed_.size() + variable_.size(), 0);
+  const auto add_null_bit = [&](const ColumnLayout& column) {
+    if (!column.nullable) return;
+    for (DecodePlan::NullByte& byte : plan.null_bytes_) {
+      if (byte.record_offset != column.null_offset) continue;
+      byte.mask |= column.null_mask;
+      return;
+    }
+    plan.null_bytes_.push_back({column.null_offset, column.null_mask});
+  };
+  const auto watch = [&](const Slot& slot) {
+    if (slot.absence_bit != kNoBit) plan.slow_mask_[slot.absence_bit / 8] |= uint8_t(1 << (slot.absence_bit % 8));
+  };
+  for (size_t index = 0; index < fixed_.size(); ++index) {
+    if (!wanted.Has(fixed_[index].position)) continue;
+    plan.wants_slot_[index] = 1;
+    add_null_bit(fixed_[index].column);
+  }
+  PlanFixed(&plan);
+  for (size_t index = 0; index < plan.visited_fixed_; ++index) watch(fixed_[index]);
+  for (size_t index = 0; index < variable_.size(); ++index) {
+    if (!wanted.Has(variable_[index].position)) continue;
+    plan.wants_slot_[fixed_.size() + index] = 1;
+    plan.visited_variable_ = static_cast<unsigned>(index + 1);
+    add_null_bit(variable_[index].column);
+  }
+  PlanVariable(&plan);
+  if (!earlier_.empty()) plan.earlier_ = std::make_shared<EarlierPlans>(wanted, earlier_.size());
+  return plan;
+}
+
+}  // namespace cairn::codec
