@@ -43,7 +43,7 @@ class KeyPartCodec {
 
   // Whether the part is IntegerToKey() (number_form.h) of the column's bytes, and nothing else.
   bool is_plain_integer() const {
-    return (form_ == Form::kUnsigned || form_ == Form::kSigned) && !descending_ && !column_.nullable;
+    return (form_ == Form::kUnsigned || form_ == Form::kSigned) && !descending_ && !column_.nullable && prefix_bytes_ == 0;
   }
 
   // Appends the part of the value in `record`.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "codec/earlier_plans.h"
 #include "codec/evidence.h"
 #include "codec/number_form.h"
 #include "codec/record_access.h"
@@ -207,8 +206,7 @@ uint32_t RowCodec::AbsentFixedBytes(const uint8_t* bitmap) const {
   return bytes;
 }
 
-// A column the key gives back mostly is written here and again by DecodeVariable() or
-// DecodeFixedSparsely() when the row holds the original.
+// A column the key gives back mostly is written here, and again when the row is decoded that holds the original.
 const char* RowCodec::DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const {
   if (key.size() < 4 || LoadBe32(key.data()) != primary_id_.value) return "the key is not of this index";
   key.remove_prefix(4);

@@ -47,7 +47,7 @@ class DecodePlan {
       kOther,
     };
     uint32_t record_offset;
-    uint32_t bytes_max;  // of the data; kSpacedChar: what the column takes
+    uint32_t bytes_max;  // of the data; CHAR(n): what the column takes
     Form form;
   };
   // A wanted integer of the key.

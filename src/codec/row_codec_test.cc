@@ -169,6 +169,33 @@ TEST(RowCodec, EveryLengthComesBackWhetherAnythingIsNullOrNot) {
   }
 }
 
+// More lengths than are kept, and more bits than a word has.
+TEST(RowCodec, ManyColumnsOfWhichNoneIsAbsentComeBack) {
+  for (const size_t column_count : {15, 16, 17, 40, 70}) {
+    LayoutBuilder builder(2 * column_count);
+    for (size_t column = 0; column < column_count; ++column) {
+      builder.Add(ColumnType::kVarchar, 200, true).Add(ColumnType::kInteger, 4, true);
+    }
+    const RecordLayout layout = builder.layout();
+    const IndexCodec primary = IndexCodec::Primary(layout, IndexId(1), {});
+    const RowCodec codec(layout, primary, 1);
+    TestRecord record(layout), back(layout);
+    Randomly random(column_count);
+    for (size_t column = 0; column < layout.columns.size(); ++column) {
+      do {
+        random.FillColumn(layout, column, &record);
+      } while (record.IsNull(column));
+    }
+    ByteBuffer key, row;
+    primary.EncodePrimaryKey(record.data(), 1, &key);
+    codec.Encode(record.data(), &row);
+    ASSERT_TRUE(codec.Decode(codec.Plan(ColumnSet::All(layout.columns.size())), key.view(), row.view(), back.data()).ok());
+    for (size_t column = 0; column < layout.columns.size(); ++column) {
+      ASSERT_TRUE(back.SameAs(record, column)) << column_count << " " << column;
+    }
+  }
+}
+
 // Exact-size copies, so that a sanitizer sees any step outside.
 Status DecodeCopy(const Table& table, const ColumnSet& wanted, ByteView key, ByteView row) {
   const std::unique_ptr<char[]> key_copy(new char[key.size()]), row_copy(new char[row.size()]);

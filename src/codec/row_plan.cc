@@ -50,9 +50,9 @@ void RowCodec::PlanVariable(DecodePlan* plan) const {
       variable.form = Form::kUnwanted;
     } else if (column.type == ColumnType::kVarchar) {
       variable.form = column.length_bytes == 1 ? Form::kVarchar1 : Form::kVarchar2;
-    } else if (column.type == ColumnType::kChar && column.collation->shape().char_bytes_min == 1) {
-      variable.form = Form::kSpacedChar;
+    } else if (column.type == ColumnType::kChar) {
       variable.bytes_max = column.pack_length;
+      if (column.collation->shape().char_bytes_min == 1) variable.form = Form::kSpacedChar;
     }
     plan->variables_.push_back(variable);
   }

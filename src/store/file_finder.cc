@@ -186,7 +186,8 @@ void FileFinder::PinTo(ByteView value, rocks::PinnableSlice* slice) {
     slice->PinSlice(ToSlice(value), release, table_->get_rep()->table_options.block_cache.get(), std::exchange(cached_, nullptr));
     block_offset_ = kNoBlock;
   } else if (block_.IsValuePinned()) {
-    slice->PinSlice(ToSlice(value), &block_);
+    slice->PinSlice(ToSlice(value), &block_);  // which takes what releases the block
+    block_.Invalidate(rocks::Status::OK());
     block_offset_ = kNoBlock;
   } else {
     slice->PinSelf(ToSlice(value));
