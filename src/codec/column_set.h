@@ -22,6 +22,10 @@ class ColumnSet {
   size_t column_count() const { return column_count_; }
   void Add(size_t column) { words_[column / 64] |= uint64_t{1} << (column % 64); }
   void Remove(size_t column) { words_[column / 64] &= ~(uint64_t{1} << (column % 64)); }
+  // Precondition: both are sets over as many columns.
+  void AddAll(const ColumnSet& other) {
+    for (size_t word = 0; word < words_.size(); ++word) words_[word] |= other.words_[word];
+  }
   void Clear() { words_.assign(words_.size(), 0); }
   bool Has(size_t column) const {
     return column < column_count_ && (words_[column / 64] >> (column % 64) & 1) != 0;

@@ -20,6 +20,7 @@
 #include "foreign/referee.h"
 #include "scan/index_scan.h"
 #include "scan/row_reader.h"
+#include "server/row_condition.h"
 #include "server/session.h"
 
 namespace cairn::server {
@@ -48,7 +49,7 @@ class TableShare final : public Handler_share {
 };
 
 // Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
-// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_write, handler_bulk,
+// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_condition, handler_write, handler_bulk,
 // handler_statement_load, handler_auto_increment, handler_info, handler_ddl, handler_foreign.
 //
 // Thread rule: one thread at a time, as the server promises for handlers.
@@ -100,8 +101,10 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int index_prev(uchar* record) override;
   int index_first(uchar* record) override;
   int index_last(uchar* record) override;
-  Item* idx_cond_push(uint key, Item* condition) override;
   void column_bitmaps_signal() override;
+
+  // handler_condition.cc: conditions that are looked at while reading.
+  Item* idx_cond_push(uint key, Item* condition) override;
 
   // handler_write.cc: changes.
   int write_row(const uchar* record) override;
@@ -191,6 +194,10 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int OpenScan(unsigned index);
   int BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error);
   int MoveScan(uchar* record, bool forward);
+  Item* ConditionOfWalk() const;
+  bool GivesVirtualColumns() const;
+  void BeginRowCondition();
+  void CountPassedBy();
   unsigned PartCount(uint key, key_part_map parts) const;
   bool IsPointKey(const uchar* key, uint part_count) const;
   int ReadPoint(uchar* record);
@@ -285,6 +292,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   std::optional<codec::EntryPlan> entry_plan_;
   std::optional<codec::EntryPlan> filter_plan_;
   std::optional<codec::DecodePlan> filter_row_plan_;
+  const Item* inspected_condition_ = nullptr;  // of this statement, whether it serves or not
+  std::optional<RowCondition> row_condition_;  // made of it, if it serves
+  bool row_condition_in_use_ = false;          // by the walk that is open
 
   PositionForm position_form_ = PositionForm::kRowId;
   uint64_t hidden_row_id_ = 0;

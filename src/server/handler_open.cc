@@ -143,6 +143,9 @@ int Handler::reset() {
   tolerates_duplicates_ = false;
   LeaveSession();
   scan_.Close();
+  row_condition_in_use_ = false;
+  row_condition_.reset();
+  inspected_condition_ = nullptr;
   reader_.Reset();
   writer_.Reset();
   if (is_refereed_) referee_->End();

@@ -130,19 +130,30 @@ int Handler::rnd_init(bool scan) {
   BindReader();
   MakePlans(0, false);
   scan_started_ = false;
-  return scan ? OpenScan(0) : 0;
+  row_condition_in_use_ = false;
+  if (!scan) return 0;
+  if (const int error = OpenScan(0); error != 0) return error;
+  BeginRowCondition();
+  return 0;
 }
 
 int Handler::rnd_end() {
   scan_.Close();
+  row_condition_in_use_ = false;
   return 0;
 }
 
 int Handler::rnd_next(uchar* record) {
-  if (scan_started_) return MoveScan(record, true);
-  scan_started_ = true;
-  IndexBounds(0, &lower_, &upper_);
-  return BeginRange(record, lower_.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
+  int error;
+  if (scan_started_) {
+    error = MoveScan(record, true);
+  } else {
+    scan_started_ = true;
+    IndexBounds(0, &lower_, &upper_);
+    error = BeginRange(record, lower_.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
+  }
+  if (row_condition_in_use_) CountPassedBy();
+  return error;
 }
 
 int Handler::index_init(uint key, bool) {
@@ -360,48 +371,6 @@ int Handler::index_next_same(uchar* record, const uchar* key, uint key_length) {
     case Narrowed::kNo: break;
   }
   return handler::index_next_same(record, key, key_length);
-}
-
-// --- Index condition pushdown ---
-
-Item* Handler::idx_cond_push(uint key, Item* condition) {
-  pushed_idx_cond = condition;
-  pushed_idx_cond_keyno = key;
-  const unsigned index = IndexOf(key);
-  // Entries do not give prefixes back, so with them the server compares the whole rows itself.
-  in_range_check_pushed_down = !access_->HasPrefix(index);
-  ColumnSet columns(access_->layout().columns.size());
-  for (const size_t source : {size_t{index}, size_t{0}}) {
-    for (const catalog::KeyPartDef& part : access_->def().indexes[source].parts) {
-      if (index == 0 || access_->indexes()[index].Covers(part.column)) columns.Add(part.column);
-    }
-  }
-  if (index == 0) {
-    filter_row_plan_.emplace(access_->rows().Plan(columns));
-  } else {
-    filter_plan_.emplace(access_->indexes()[index].Plan(columns));
-  }
-  if (scan_.is_open() && active_index == key) scan_.SetFilter(this);
-  return nullptr;
-}
-
-// An entry that cannot be decoded is taken: reading its row reports the damage.
-scan::EntryFilter::Verdict Handler::Check(ByteView key, ByteView value) {
-  const unsigned index = IndexOf(active_index);
-  const Status status = index == 0
-                            ? access_->rows().Decode(*filter_row_plan_, key, value, table->record[0])
-                            : access_->indexes()[index].DecodeColumns(*filter_plan_, key, value, table->record[0]);
-  if (!status.ok()) return Verdict::kTake;
-  key_range* const range = end_range;
-  if (!in_range_check_pushed_down) end_range = nullptr;
-  const check_result_t result = handler_index_cond_check(this);
-  end_range = range;
-  switch (result) {
-    case CHECK_POS: return Verdict::kTake;
-    case CHECK_NEG: return Verdict::kSkip;
-    case CHECK_OUT_OF_RANGE: return Verdict::kEnd;
-    default: return Verdict::kInterrupted;
-  }
 }
 
 // --- Positions ---
