@@ -133,9 +133,10 @@ void RowCodec::PlaceSlots() {
   }
   fixed_absence_bits_ = bit_count;
   for (Slot& slot : variable_) place_bit(slot);
+  absence_bits_ = bit_count;
   bitmap_bytes_ = (bit_count + 7) / 8;
   DecodePlan all;
-  all.wants_slot_.assign(fixed_.size() + variable_.size(), 1);
+  all.wants_slot_.assign(fixed_.size(), 1);
   PlanFixed(&all);
   runs_ = std::move(all.runs_);
 }
@@ -206,6 +207,12 @@ uint32_t RowCodec::AbsentFixedBytes(const uint8_t* bitmap) const {
   return bytes;
 }
 
+uint32_t RowCodec::PresentVariableCount(const uint8_t* bitmap) const {
+  auto count = static_cast<uint32_t>(variable_.size());
+  for (uint32_t bit = fixed_absence_bits_; bit < absence_bits_; ++bit) count -= HasBit(bitmap, bit);
+  return count;
+}
+
 // A column the key gives back mostly is written here, and again when the row is decoded that holds the original.
 const char* RowCodec::DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const {
   if (key.size() < 4 || LoadBe32(key.data()) != primary_id_.value) return "the key is not of this index";
@@ -241,12 +248,35 @@ static inline bool StartsWith(ByteView bytes, const std::string& prefix) {
   return at == prefix.size();
 }
 
-// Of a row in which nothing is absent. Its lengths are read without looking for what is absent, and forms are known by the plan.
-const char* RowCodec::DecodeDense(const DecodePlan& plan, const uint8_t* fixed, const uint8_t* end, uint8_t* record) const {
+// False: no value of the column is that long.
+bool RowCodec::StoreVariable(const DecodePlan::Variable& variable, const uint8_t* value, uint32_t bytes, uint8_t* record) const {
   using Form = DecodePlan::Variable::Form;
+  if (variable.form == Form::kUnwanted) return true;
+  if (bytes > variable.bytes_max) return false;
+  uint8_t* const to = record + variable.record_offset;
+  switch (variable.form) {
+    case Form::kVarchar1:
+      *to = static_cast<uint8_t>(bytes);
+      CopyRun(to + 1, value, bytes);
+      return true;
+    case Form::kVarchar2:
+      StoreLe16(to, static_cast<uint16_t>(bytes));
+      CopyRun(to + 2, value, bytes);
+      return true;
+    case Form::kSpacedChar:
+      CopyRun(to, value, bytes);
+      std::memset(to + bytes, ' ', variable.bytes_max - bytes);
+      return true;
+    default:
+      return StoreValue(variable_[variable.slot].column, AsBytes(value, bytes), record);
+  }
+}
+
+// Of a row in which nothing is absent, and whose lengths can all be kept: they are read without looking for what is absent.
+const char* RowCodec::DecodeDense(const DecodePlan& plan, const uint8_t* fixed, const uint8_t* end, uint8_t* record) const {
   if (static_cast<size_t>(end - fixed) < fixed_bytes_) return kCutShortInFixed;
   for (const DecodePlan::Run& run : plan.runs_) CopyRun(record + run.record_offset, fixed + run.row_offset, run.bytes);
-  if (plan.visited_variable_ == 0) return nullptr;
+  if (plan.variables_.empty()) return nullptr;
   uint32_t lengths[kKeptLengths];
   const uint8_t* data = fixed + fixed_bytes_;
   const size_t count = variable_.size();
@@ -254,34 +284,15 @@ const char* RowCodec::DecodeDense(const DecodePlan& plan, const uint8_t* fixed, 
     data = ReadLength(data, end, &lengths[index]);
     if (data == nullptr) return kMalformedLength;
   }
-  for (unsigned index = 0; index < plan.visited_variable_; ++index) {
-    const DecodePlan::Variable& variable = plan.variables_[index];
-    const uint32_t bytes = lengths[index];
+  const uint32_t* length = lengths;
+  for (const DecodePlan::Variable& variable : plan.variables_) {
+    const uint32_t bytes = *length++;
     const uint8_t* const value = data;
     if (static_cast<size_t>(end - data) < bytes) return kCutShortInVariable;
     data += bytes;
-    if (variable.form == Form::kUnwanted) continue;
-    if (bytes > variable.bytes_max) return kTooLongValue;
-    uint8_t* const to = record + variable.record_offset;
-    switch (variable.form) {
-      case Form::kVarchar1:
-        *to = static_cast<uint8_t>(bytes);
-        CopyRun(to + 1, value, bytes);
-        break;
-      case Form::kVarchar2:
-        StoreLe16(to, static_cast<uint16_t>(bytes));
-        CopyRun(to + 2, value, bytes);
-        break;
-      case Form::kSpacedChar:
-        CopyRun(to, value, bytes);
-        std::memset(to + bytes, ' ', variable.bytes_max - bytes);
-        break;
-      default:
-        if (!StoreValue(variable_[index].column, AsBytes(value, bytes), record)) return kTooLongValue;
-        break;
-    }
+    if (!StoreVariable(variable, value, bytes, record)) return kTooLongValue;
   }
-  return plan.visited_variable_ == count && data != end ? kTooLongRow : nullptr;
+  return plan.variables_.size() == count && data != end ? kTooLongRow : nullptr;
 }
 
 const char* RowCodec::DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const {
@@ -302,7 +313,7 @@ const char* RowCodec::DecodeRow(const DecodePlan& plan, ByteView value, uint8_t*
     if (static_cast<size_t>(end - fixed) < plan.dense_bytes_) return kCutShortInFixed;
     for (const DecodePlan::Run& run : plan.runs_) CopyRun(record + run.record_offset, fixed + run.row_offset, run.bytes);
   }
-  if (plan.visited_variable_ == 0) return nullptr;
+  if (plan.variables_.empty()) return nullptr;
   const uint32_t fixed_bytes = fixed_bytes_ - AbsentFixedBytes(bitmap);
   if (static_cast<size_t>(end - fixed) < fixed_bytes) return kCutShortInFixed;
   return DecodeVariable(plan, bitmap, fixed + fixed_bytes, end, record);
@@ -345,40 +356,41 @@ const char* RowCodec::DecodeFixedSparsely(const DecodePlan& plan, const uint8_t*
 
 const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,
                                      const uint8_t* end, uint8_t* record) const {
-  const auto is_absent = [&](const Slot& slot) {
-    return slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit);
-  };
   // The bytes begin behind the last length.
-  uint32_t kept[kKeptLengths];
+  uint32_t lengths[kKeptLengths];
+  const size_t count = PresentVariableCount(bitmap);
+  const size_t kept_count = std::min(count, kKeptLengths);
   const uint8_t* data = at;
-  for (size_t index = 0; index < variable_.size(); ++index) {
-    uint32_t further;
-    if (is_absent(variable_[index])) continue;
-    data = ReadLength(data, end, index < kKeptLengths ? &kept[index] : &further);
+  for (size_t index = 0; index < kept_count; ++index) {
+    data = ReadLength(data, end, &lengths[index]);
     if (data == nullptr) return kMalformedLength;
-    if (index < kKeptLengths) at = data;
   }
-  const uint8_t* wants = plan.wants_slot_.data() + fixed_.size();
-  for (unsigned index = 0; index < plan.visited_variable_; ++index) {
-    const Slot& slot = variable_[index];
-    if (is_absent(slot)) {
-      if (wants[index] != 0 && slot.key_part == kNoPart) StoreNull(slot.column, default_record_, record);
+  const uint8_t* further = data;  // the lengths that are not kept, which are read again
+  for (size_t index = kept_count; index < count; ++index) {
+    uint32_t length;
+    data = ReadLength(data, end, &length);
+    if (data == nullptr) return kMalformedLength;
+  }
+  const uint32_t* length = lengths;
+  for (const DecodePlan::Variable& variable : plan.variables_) {
+    if (variable.absence_bit != kNoBit && HasBit(bitmap, variable.absence_bit)) {
+      const Slot& slot = variable_[variable.slot];
+      const bool is_wanted = variable.form != DecodePlan::Variable::Form::kUnwanted;
+      if (is_wanted && slot.key_part == kNoPart) StoreNull(slot.column, default_record_, record);
       continue;
     }
-    uint32_t length = 0;
-    if (index < kKeptLengths) {
-      length = kept[index];
+    uint32_t bytes = 0;
+    if (length != lengths + kept_count) {
+      bytes = *length++;
     } else {
-      at = ReadLength(at, end, &length);
+      further = ReadLength(further, end, &bytes);
     }
-    if (static_cast<size_t>(end - data) < length) return kCutShortInVariable;
-    if (wants[index] != 0 && !StoreValue(slot.column, AsBytes(data, length), record)) {
-      return kTooLongValue;
-    }
-    data += length;
+    const uint8_t* const value = data;
+    if (static_cast<size_t>(end - data) < bytes) return kCutShortInVariable;
+    data += bytes;
+    if (!StoreVariable(variable, value, bytes, record)) return kTooLongValue;
   }
-  if (plan.visited_variable_ == variable_.size() && data != end) return kTooLongRow;
-  return nullptr;
+  return plan.variables_.size() == variable_.size() && data != end ? kTooLongRow : nullptr;
 }
 
 }  // namespace cairn::codec

@@ -48,6 +48,8 @@ class DecodePlan {
     };
     uint32_t record_offset;
     uint32_t bytes_max;  // of the data; CHAR(n): what the column takes
+    uint32_t absence_bit;
+    uint16_t slot;  // among those of variable size
     Form form;
   };
   // A wanted integer of the key.
@@ -61,13 +63,12 @@ class DecodePlan {
   uint64_t wanted_key_parts_ = 0;     // bit per part of the primary key
   unsigned visited_key_parts_ = 0;    // the parts up to the last wanted
   unsigned visited_fixed_ = 0;        // likewise, slots of fixed size
-  unsigned visited_variable_ = 0;     // likewise, slots of variable size
   uint32_t dense_bytes_ = 0;          // what the visited fixed slots take when none is absent
   std::vector<Run> runs_;
   std::vector<NullByte> null_bytes_;  // null bits of the wanted columns
   std::vector<uint8_t> slow_mask_;    // presence bits that must be zero for runs_ and null_bytes_ to do
-  std::vector<uint8_t> wants_slot_;   // per slot, fixed then variable
-  std::vector<Variable> variables_;   // the visited ones
+  std::vector<uint8_t> wants_slot_;   // per slot of fixed size
+  std::vector<Variable> variables_;   // the slots of variable size up to the last wanted
   // Where the visited key parts take the same bytes in every key and the wanted ones are integers in ascending order: these,
   // and the bytes with the index's number; else 0.
   std::vector<KeyInteger> key_integers_;
@@ -141,7 +142,7 @@ class RowCodec {
   void EncodeVariable(const uint8_t* record, size_t bitmap_at, ByteBuffer* value) const;
   void PlanKey(DecodePlan* plan) const;
   void PlanFixed(DecodePlan* plan) const;
-  void PlanVariable(DecodePlan* plan) const;
+  static DecodePlan::Variable::Form FormOf(const ColumnLayout& column);
   // Inlined into Decode(), the hot path; the earlier versions' codecs call the other.
   [[gnu::always_inline]] inline const char* DecodeRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
   [[gnu::noinline]] const char* DecodeOwnRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
@@ -155,9 +156,12 @@ class RowCodec {
                                                         uint8_t* record) const;
   const char* DecodeFixedSparsely(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at,
                                   const uint8_t* end, uint8_t* record) const;
+  [[gnu::always_inline]] inline bool StoreVariable(const DecodePlan::Variable& variable, const uint8_t* value, uint32_t bytes,
+                                                   uint8_t* record) const;
   const char* DecodeVariable(const DecodePlan& plan, const uint8_t* bitmap, const uint8_t* at, const uint8_t* end,
                              uint8_t* record) const;
   uint32_t AbsentFixedBytes(const uint8_t* bitmap) const;
+  uint32_t PresentVariableCount(const uint8_t* bitmap) const;
 
   uint32_t schema_version_;
   std::string version_bytes_;  // the schema version as each row begins
@@ -168,6 +172,7 @@ class RowCodec {
   std::vector<Slot> fixed_;
   std::vector<Slot> variable_;
   uint32_t bitmap_bytes_ = 0;
+  uint32_t absence_bits_ = 0;
   uint32_t fixed_absence_bits_ = 0;  // the first ones belong to fixed slots
   uint32_t fixed_bytes_ = 0;         // of all fixed slots when none is absent
   std::vector<DecodePlan::Run> runs_;  // all fixed slots

@@ -20,7 +20,7 @@ using namespace cairn::codec;
 struct Table {
   explicit Table(uint64_t seed)
       : random(seed),
-        layout(random.Layout(1 + random.Below(12))),
+        layout(random.Layout(1 + random.Below(12), seed % 2 == 0 ? nullptr : testing::SmallCollation::Named("wide"))),
         primary(IndexCodec::Primary(layout, IndexId(1), random.Parts(layout, 3, true))),
         codec(layout, primary, 1),
         altered(layout, primary, 2, HistoryOf(layout, primary)) {}

@@ -40,25 +40,16 @@ void RowCodec::PlanKey(DecodePlan* plan) const {
   plan->integer_key_bytes_ = at;
 }
 
-// Precondition: the wanted and visited slots are known.
-void RowCodec::PlanVariable(DecodePlan* plan) const {
+// Of a wanted column of variable size.
+DecodePlan::Variable::Form RowCodec::FormOf(const ColumnLayout& column) {
   using Form = DecodePlan::Variable::Form;
-  for (unsigned index = 0; index < plan->visited_variable_; ++index) {
-    const ColumnLayout& column = variable_[index].column;
-    DecodePlan::Variable variable{column.offset, column.data_bytes_max, Form::kOther};
-    if (plan->wants_slot_[fixed_.size() + index] == 0) {
-      variable.form = Form::kUnwanted;
-    } else if (column.type == ColumnType::kVarchar) {
-      variable.form = column.length_bytes == 1 ? Form::kVarchar1 : Form::kVarchar2;
-    } else if (column.type == ColumnType::kChar) {
-      variable.bytes_max = column.pack_length;
-      if (column.collation->shape().char_bytes_min == 1) variable.form = Form::kSpacedChar;
-    }
-    plan->variables_.push_back(variable);
-  }
+  if (column.type == ColumnType::kVarchar) return column.length_bytes == 1 ? Form::kVarchar1 : Form::kVarchar2;
+  const bool is_spaced = column.type == ColumnType::kChar && column.collation->shape().char_bytes_min == 1;
+  return is_spaced ? Form::kSpacedChar : Form::kOther;
 }
 
 DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
+  using Form = DecodePlan::Variable::Form;
   DecodePlan plan;
   for (unsigned part = 0; part < key_parts_.size(); ++part) {
     const GiveBack give_back = key_parts_[part].give_back();
@@ -69,7 +60,7 @@ DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
   }
   PlanKey(&plan);
   plan.slow_mask_.assign(bitmap_bytes_, 0);
-  plan.wants_slot_.assign(fixed_.size() + variable_.size(), 0);
+  plan.wants_slot_.assign(fixed_.size(), 0);
   const auto add_null_bit = [&](const ColumnLayout& column) {
     if (!column.nullable) return;
     for (DecodePlan::NullByte& byte : plan.null_bytes_) {
@@ -89,13 +80,16 @@ DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
   }
   PlanFixed(&plan);
   for (size_t index = 0; index < plan.visited_fixed_; ++index) watch(fixed_[index]);
-  for (size_t index = 0; index < variable_.size(); ++index) {
-    if (!wanted.Has(variable_[index].position)) continue;
-    plan.wants_slot_[fixed_.size() + index] = 1;
-    plan.visited_variable_ = static_cast<unsigned>(index + 1);
-    add_null_bit(variable_[index].column);
+  for (const Slot& slot : variable_) {
+    const ColumnLayout& column = slot.column;
+    const uint32_t bytes_max = column.type == ColumnType::kChar ? column.pack_length : column.data_bytes_max;
+    const auto index = static_cast<uint16_t>(plan.variables_.size());
+    plan.variables_.push_back({column.offset, bytes_max, slot.absence_bit, index, Form::kUnwanted});
+    if (!wanted.Has(slot.position)) continue;
+    plan.variables_.back().form = FormOf(column);
+    add_null_bit(column);
   }
-  PlanVariable(&plan);
+  while (!plan.variables_.empty() && plan.variables_.back().form == Form::kUnwanted) plan.variables_.pop_back();
   if (!earlier_.empty()) plan.earlier_ = std::make_shared<EarlierPlans>(wanted, earlier_.size());
   return plan;
 }

@@ -45,6 +45,7 @@ class SmallCollation final : public Collation {
     static const SmallCollation nopad_ci(ShapeOf(PadRule::kNoPad, false, 1, 1), Upper);
     static const SmallCollation levels(ShapeOf(PadRule::kNoPad, false, 1, 2), LetterThenCase);
     static const SmallCollation trim(ShapeOf(PadRule::kTrimSpace, false, 1, 1), Upper);
+    static const SmallCollation wide(WideShape(), nullptr);
     if (name == "bin") return &bin;
     if (name == "nopad") return &nopad;
     if (name == "ci") return &ci;
@@ -52,6 +53,7 @@ class SmallCollation final : public Collation {
     if (name == "nopad_ci") return &nopad_ci;
     if (name == "levels") return &levels;
     if (name == "trim") return &trim;
+    if (name == "wide") return &wide;
     return nullptr;
   }
 
@@ -72,6 +74,14 @@ class SmallCollation final : public Collation {
       shape.space_weight[0][1] = 0x20;
     }
     shape.space_weight[1][0] = 1;
+    return shape;
+  }
+  // Two bytes a character, in big-endian order, as ucs2_bin.
+  static Shape WideShape() {
+    Shape shape = ShapeOf(PadRule::kPadSpace, true, 2, 1);
+    shape.char_bytes_min = shape.char_bytes_max = 2;
+    shape.space_text[0] = 0;
+    shape.space_text[1] = 0x20;
     return shape;
   }
 
@@ -156,7 +166,7 @@ class TestRecord {
       std::memcpy(to, &data, sizeof data);
       return;
     }
-    if (at.type == ColumnType::kChar) std::memset(to, ' ', at.pack_length);
+    if (at.type == ColumnType::kChar) at.collation->FillSpaces(to, at.pack_length);
     if (at.type == ColumnType::kVarchar) std::memset(to, 0, at.data_bytes_max);
     std::memcpy(to, value.data(), value.size());
   }
@@ -194,9 +204,13 @@ class Randomly {
   uint64_t Below(uint64_t bound) { return random_() % bound; }
   bool OneIn(uint64_t chance) { return Below(chance) == 0; }
 
-  RecordLayout Layout(size_t column_count) {
-    LayoutBuilder builder(column_count);
+  RecordLayout Layout(size_t column_count) { return Layout(column_count, nullptr); }
+
+  // Its last column, in no primary key, is a CHAR of that collation.
+  RecordLayout Layout(size_t column_count, const Collation* last) {
+    LayoutBuilder builder(column_count + (last != nullptr));
     for (size_t column = 0; column < column_count; ++column) AddColumn(&builder);
+    if (last != nullptr) builder.Add(ColumnType::kChar, 7, /*nullable=*/true, last);
     return builder.layout();
   }
 
