@@ -367,8 +367,8 @@ const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitm
   }
   const uint8_t* further = data;  // the lengths that are not kept, which are read again
   for (size_t index = kept_count; index < count; ++index) {
-    uint32_t length;
-    data = ReadLength(data, end, &length);
+    uint32_t unused;
+    data = ReadLength(data, end, &unused);
     if (data == nullptr) return kMalformedLength;
   }
   const uint32_t* length = lengths;

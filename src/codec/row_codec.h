@@ -48,7 +48,7 @@ class DecodePlan {
     };
     uint32_t record_offset;
     uint32_t bytes_max;  // of the data; CHAR(n): what the column takes
-    uint32_t absence_bit;
+    uint32_t absence_bit;  // kNoBit: it is always there
     uint16_t slot;  // among those of variable size
     Form form;
   };

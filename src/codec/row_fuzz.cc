@@ -16,11 +16,11 @@ namespace {
 using namespace cairn;
 using namespace cairn::codec;
 
-// The tables are the same in every run: the first byte of an input must keep its meaning.
+// The tables are the same in every run. Some have more columns than lengths of a row are kept.
 struct Table {
   explicit Table(uint64_t seed)
       : random(seed),
-        layout(random.Layout(1 + random.Below(12), seed % 2 == 0 ? nullptr : testing::SmallCollation::Named("wide"))),
+        layout(random.Layout(seed % 8 == 7 ? 40 : 1 + random.Below(12), seed % 2 == 0 ? nullptr : testing::SmallCollation::Named("wide"))),
         primary(IndexCodec::Primary(layout, IndexId(1), random.Parts(layout, 3, true))),
         codec(layout, primary, 1),
         altered(layout, primary, 2, HistoryOf(layout, primary)) {}

@@ -44,8 +44,9 @@ void RowCodec::PlanKey(DecodePlan* plan) const {
 DecodePlan::Variable::Form RowCodec::FormOf(const ColumnLayout& column) {
   using Form = DecodePlan::Variable::Form;
   if (column.type == ColumnType::kVarchar) return column.length_bytes == 1 ? Form::kVarchar1 : Form::kVarchar2;
-  const bool is_spaced = column.type == ColumnType::kChar && column.collation->shape().char_bytes_min == 1;
-  return is_spaced ? Form::kSpacedChar : Form::kOther;
+  if (column.type != ColumnType::kChar) return Form::kOther;
+  const auto& shape = column.collation->shape();
+  return shape.char_bytes_min == 1 && shape.space_text[0] == ' ' ? Form::kSpacedChar : Form::kOther;
 }
 
 DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {

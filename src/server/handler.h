@@ -32,9 +32,6 @@ int DropTableByPath(const char* path);
 // its rows would be lost with the ones a statement drops or copies.
 bool HeldByPrepared(const catalog::TableDef& def);
 
-// Whether the statement is to end with an error. LIMIT ROWS EXAMINED ends it too, but keeps the rows it has.
-bool IsKilled(const THD* thd);
-
 // For the server's recovery of an interrupted ALTER TABLE: 0 when the dictionary has the new version.
 int CheckTableVersion(handlerton* hton, const char* path, const LEX_CUSTRING* version, ulonglong create_id);
 
@@ -198,6 +195,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool GivesVirtualColumns() const;
   void BeginRowCondition();
   void CountPassedBy();
+  void EndIdleRowCondition();
   unsigned PartCount(uint key, key_part_map parts) const;
   bool IsPointKey(const uchar* key, uint part_count) const;
   int ReadPoint(uchar* record);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Rows that fill a new table: ALTER TABLE by copying, and CREATE TABLE ... SELECT.
 #include "server/handler.h"
+#include "server/killed.h"
 
 #include <algorithm>
 
@@ -24,8 +25,6 @@ Status CountPartitions(const std::string& name, uint64_t* count) {
 }
 
 }  // namespace
-
-bool IsKilled(const THD* thd) { return thd_kill_level(thd) != THD_IS_NOT_KILLED && thd->killed != ABORT_QUERY; }
 
 void Handler::start_bulk_insert(ha_rows, uint) { bulk_insert_begun_ = true; }
 

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only Conditions that the server hands down: on index entries,
-// which then are ours alone to look at, and on rows.
+// SPDX-License-Identifier: GPL-2.0-only
+// Conditions that the server hands down, on index entries, which then are ours alone to look at; and conditions on rows,
+// which stay the server's.
 #include "server/handler.h"
 
 #include <sql_lex.h>
@@ -49,12 +50,13 @@ scan::EntryFilter::Verdict Handler::Check(ByteView key, ByteView value) {
   }
 }
 
-// A walk over a table from end to end serves one join step or its sort; with one table, that
-// evaluates this condition on each row, first of all. What the server hands down
-// (handler::cond_push) is not the same: it comes before the condition is complete and lacks parts.
+// A join step that walks over a table from end to end, or its sort, evaluates this condition on each row; with one table,
+// first of all. What the server hands down (handler::cond_push) is not the same: it comes before the condition is complete
+// and lacks parts. Subqueries that were made look-ups, of other types, walk too, where what they look for is NULL.
 Item* Handler::ConditionOfWalk() const {
   const JOIN_TAB* const step = table->reginfo.join_tab;
-  if (step == nullptr || step->table != table || step->join->table_count != 1) return nullptr;
+  if (step == nullptr || step->table != table || step->type != JT_ALL) return nullptr;
+  if (step->join->table_count != 1) return nullptr;
   if (step->filesort == nullptr) return step->select_cond;
   return step->filesort->select != nullptr ? step->filesort->select->cond : nullptr;
 }
@@ -71,7 +73,6 @@ bool Handler::GivesVirtualColumns() const {
 // A locking walk gives, and locks, each row. What is reported row by row, or stops at a number of
 // rows, is given whole too. Partitions have handlers of their own, whose rows are counted twice.
 void Handler::BeginRowCondition() {
-  row_condition_in_use_ = false;
   Item* const condition = ConditionOfWalk();
   if (condition == nullptr || reader_.mode().locking || WritesRows()) return;
   const LEX* const lex = ha_thd()->lex;
@@ -90,18 +91,20 @@ void Handler::BeginRowCondition() {
 // server would have counted them. A sort counts no rows for warnings.
 void Handler::CountPassedBy() {
   const uint64_t rows = row_condition_->TakePassedBy();
-  if (rows != 0) {
-    THD* const thd = ha_thd();
-    rows_read += rows;
-    thd->status_var.ha_read_rnd_next_count += rows;
-    thd->accessed_rows_and_keys += rows;
-    thd->inc_examined_row_count(rows);
-    if (const JOIN_TAB* const step = table->reginfo.join_tab; step->filesort == nullptr) {
-      step->tracker->r_rows += rows;
-      Diagnostics_area* const area = thd->get_stmt_da();
-      area->set_current_row_for_warning(static_cast<long>(area->current_row_for_warning() + rows));
-    }
-  }
+  if (rows == 0) return;
+  THD* const thd = ha_thd();
+  const JOIN_TAB* const step = table->reginfo.join_tab;
+  rows_read += rows;
+  thd->status_var.ha_read_rnd_next_count += rows;
+  thd->accessed_rows_and_keys += rows;
+  step->join->join_examined_rows += rows;
+  if (step->filesort != nullptr) return;
+  step->tracker->r_rows += rows;
+  Diagnostics_area* const area = thd->get_stmt_da();
+  area->set_current_row_for_warning(static_cast<long>(area->current_row_for_warning() + rows));
+}
+
+void Handler::EndIdleRowCondition() {
   if (!row_condition_->is_idle()) return;
   row_condition_in_use_ = false;
   if (scan_.is_open()) scan_.SetFilter(nullptr);

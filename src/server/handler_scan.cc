@@ -152,7 +152,10 @@ int Handler::rnd_next(uchar* record) {
     IndexBounds(0, &lower_, &upper_);
     error = BeginRange(record, lower_.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
   }
-  if (row_condition_in_use_) CountPassedBy();
+  if (row_condition_in_use_) {
+    CountPassedBy();
+    EndIdleRowCondition();
+  }
   return error;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "server/killed.h"
 #include "server/sysvars.h"
 
 namespace cairn::server {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/handler.h"
+#include "server/killed.h"
 
 namespace cairn::server {
 
@@ -190,11 +190,12 @@ bool RowCondition::MayHold() const {
   return true;
 }
 
-// A row that cannot be decoded is given: reading it reports the damage.
+// A row that cannot be decoded is given: reading it reports the damage. So is one that cannot be looked at, as there is no
+// room left on the stack (LIKE): the server ends the statement with it.
 scan::EntryFilter::Verdict RowCondition::Check(ByteView key, ByteView value) {
   if (is_idle_) return Verdict::kTake;
   if (++looked_at_ % kRowsPerPoll == 0 && IsKilled(table_->in_use)) return Verdict::kInterrupted;
-  if (access_->rows().Decode(plan_, key, value, table_->record[0]).ok() && !MayHold()) {
+  if (access_->rows().Decode(plan_, key, value, table_->record[0]).ok() && !MayHold() && !table_->in_use->is_error()) {
     ++passed_by_;
     ++to_be_counted_;
     return Verdict::kSkip;

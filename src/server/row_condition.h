@@ -27,8 +27,7 @@ namespace cairn::server {
 // Of the parts that AND joins, those up to the first that does not serve are taken. One serves if
 // looking at it twice does what looking once does: it is made of stored columns of the table,
 // constants, AND, OR, NOT of truth values, comparisons of like with like, LIKE, IS NULL and lengths
-// of texts, or of columns of a merged view that stand for such. None of these has effects, fails,
-// or warns.
+// of texts, or of columns of a merged view that stand for such. None of these has effects or warns.
 //
 // Lifetime: borrows the condition and the table; both are the statement's. Serves all walks of one
 // statement. Thread rule: one thread at a time.
