@@ -16,7 +16,7 @@ from cairn_cli.report.model import Column, Result
 _MARKED = re.compile(r"<!-- results:begin.*?-->.*?<!-- results:end -->", re.DOTALL)
 _BEGIN, _END = "<!-- results:begin: written by `./cairn report --readme` -->", "<!-- results:end -->"
 # Where a table has more columns than these.
-_CHOSEN = ("rate", "metrics.per_operation.reads", "metrics.per_operation.written_kb",
+_CHOSEN = ("rate", "outcome.detail.reached_percent", "metrics.per_operation.reads", "metrics.per_operation.written_kb",
            "metrics.per_operation.server_cpu_us", "metrics.size.database_bytes", "metrics.memory.peak_rss_bytes",
            "outcome.latencies.UPDATE_NODE.p99_ms", "outcome.latencies.GET_LINKS_LIST.p99_ms")
 
