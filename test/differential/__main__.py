@@ -15,10 +15,11 @@ from pathlib import Path
 from crash.server import ENGINES, Server
 
 from . import interleave
+from .conditions import run_conditions
 from .foreign import run_family
 from .runner import Difference, run_history
 
-KINDS = ("tables", "families", "turns")
+KINDS = ("tables", "families", "turns", "conditions")
 
 
 def _run(server: Server, kind: str, seed: int, statements: int) -> Difference | None:
@@ -26,6 +27,8 @@ def _run(server: Server, kind: str, seed: int, statements: int) -> Difference | 
         return run_history(server, seed, statements)
     if kind == "families":
         return run_family(server, seed, statements)
+    if kind == "conditions":
+        return run_conditions(server, seed, statements)
     level = interleave.READ_COMMITTED if seed % 2 else interleave.REPEATABLE_READ
     return interleave.run_turns(server, seed, statements, level)
 
