@@ -249,6 +249,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // How this statement reads.
   bool locking_ = false;
   bool skip_locked_ = false;
+  bool called_by_plain_select_ = false;  // what store_lock saw
   txn::LockMode lock_mode_ = txn::LockMode::kShared;
   bool keyread_ = false;
 

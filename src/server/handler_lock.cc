@@ -2,6 +2,8 @@
 // Beginning of statements, and how they lock the rows they read.
 #include "server/handler.h"
 
+#include <sql_parse.h>
+
 #include "server/sysvars.h"
 
 namespace cairn::server {
@@ -63,6 +65,7 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
     SetReadMode(repeatable && (reads_to_write || LocksPlainReads(thd)) && command != SQLCOM_HA_READ && command != SQLCOM_LOCK_TABLES,
                 txn::LockMode::kShared, false);
   }
+  called_by_plain_select_ = command == SQLCOM_SELECT && !locking_;
   return to;
 }
 
@@ -128,14 +131,20 @@ int Handler::external_lock(THD* thd, int lock_type) {
   return error == 0 && lock_type == F_WRLCK ? BeginForeignKeys(thd) : error;
 }
 
-// A statement under LOCK TABLES, or on a temporary table that is locked already.
+// A statement under LOCK TABLES, or on a temporary table that is locked already, or within a function or trigger. What
+// only computes there (RETURN, SET, IF) and is called by a plain SELECT reads as that does, but at SERIALIZABLE, as a later
+// statement of the function may write what it came to.
 int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
+  const auto command = static_cast<enum_sql_command>(thd_sql_command(thd));
+  const bool is_plain = lock_type == TL_READ || lock_type == TL_READ_HIGH_PRIORITY;
+  const bool belongs_to_select = thd->locked_tables_mode == LTM_PRELOCKED && called_by_plain_select_ &&
+                                 !is_update_query(command) && thd_tx_isolation(thd) != ISO_SERIALIZABLE;
   if (WritesRows()) {
     SetReadMode(true, txn::LockMode::kExclusive, false);
-  } else if (thd_sql_command(thd) == SQLCOM_SELECT && lock_type == TL_READ) {
+  } else if (command == SQLCOM_SELECT && is_plain) {
     SetReadMode(LocksPlainReads(thd), txn::LockMode::kShared, false);
   } else {
-    SetReadMode(!DefinesTables(thd_sql_command(thd)), txn::LockMode::kShared, false);
+    SetReadMode(!DefinesTables(command) && !(belongs_to_select && is_plain), txn::LockMode::kShared, false);
   }
   const int error = BeginStatement(thd);
   return error == 0 && WritesRows() ? BeginForeignKeys(thd) : error;
