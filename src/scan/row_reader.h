@@ -46,7 +46,7 @@ class RowReader {
   txn::Transaction& transaction() const { return *transaction_; }
   const catalog::TableAccess& table() const { return *table_; }
   const ReadMode& mode() const { return mode_; }
-  txn::View view() const { return mode_.locking ? txn::View::kNewest : txn::View::kConsistent; }
+  txn::View view() const { return mode_.locking || mode_.only_look ? txn::View::kNewest : txn::View::kConsistent; }
 
   // Locks a primary key as the mode says. Does nothing for consistent reads.
   Status LockRow(ByteView primary_key);

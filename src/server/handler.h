@@ -39,14 +39,21 @@ int CheckTableVersion(handlerton* hton, const char* path, const LEX_CUSTRING* ve
 class TableShare final : public Handler_share {
  public:
   std::shared_ptr<catalog::TableAccess> access() const { return access_.load(); }
-  void set_access(std::shared_ptr<catalog::TableAccess> access) { access_.store(std::move(access)); }
+  void set_access(std::shared_ptr<catalog::TableAccess> access) {
+    access_.store(std::move(access));
+    version_.fetch_add(1, std::memory_order_release);
+  }
+
+  // Another one after each set_access. Taking a share of the access writes to what all connections read; this does not.
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }
 
  private:
   std::atomic<std::shared_ptr<catalog::TableAccess>> access_;
+  std::atomic<uint64_t> version_{0};
 };
 
 // Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
-// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_condition, handler_write, handler_bulk,
+// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_point, handler_condition, handler_write, handler_bulk,
 // handler_statement_load, handler_auto_increment, handler_info, handler_ddl, handler_foreign.
 //
 // Thread rule: one thread at a time, as the server promises for handlers.
@@ -92,13 +99,17 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int prepare_range_scan(const key_range* begin, const key_range* end) override;
   int index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function find_flag) override;
   int index_read_last_map(uchar* record, const uchar* key, key_part_map parts) override;
-  int multi_range_read_next(range_id_t* range) override;
   int index_next(uchar* record) override;
   int index_next_same(uchar* record, const uchar* key, uint key_length) override;
   int index_prev(uchar* record) override;
   int index_first(uchar* record) override;
   int index_last(uchar* record) override;
   void column_bitmaps_signal() override;
+
+  // handler_point.cc: looks by whole unique keys.
+  int index_read_idx_map(uchar* record, uint key, const uchar* tuple, key_part_map parts,
+                         ha_rkey_function find_flag) override;
+  int multi_range_read_next(range_id_t* range) override;
 
   // handler_condition.cc: conditions that are looked at while reading.
   Item* idx_cond_push(uint key, Item* condition) override;
@@ -171,6 +182,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int Fail(const Status& status);
   int FailAtEnd(const Status& status, int end_error);
   Status BindAccess();
+  void TakeAccess(const TableShare& share);
   Status AccessOf(const char* name, std::shared_ptr<catalog::TableAccess>* access);
   void ChoosePositionForm();
   unsigned IndexOf(uint key) const;
@@ -178,7 +190,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   txn::Transaction& ActiveTransaction();
   int BeginStatement(THD* thd);
   void SetReadMode(bool locking, txn::LockMode mode, bool skip_locked);
-  void BindReader();
+  void BindReader(bool is_only_look = false);
   bool IsSequence() const;
   int CheckReadView(unsigned index);
   bool WritesRows() const { return get_lock_type() == F_WRLCK; }
@@ -198,6 +210,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void EndIdleRowCondition();
   unsigned PartCount(uint key, key_part_map parts) const;
   bool IsPointKey(const uchar* key, uint part_count) const;
+  bool IsOnlyLook() const;
   int ReadPoint(uchar* record);
   int ContinueFromPoint(uchar* record, bool forward);
   void IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) const;
@@ -243,6 +256,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   Session* session_ = nullptr;
   std::shared_ptr<catalog::TableAccess> access_;
+  uint64_t access_version_ = 0;  // of the share, before access_ was taken from it
   std::string name_;           // "database/table"
   std::string error_message_;  // for print_error, and the session's when there is none
 

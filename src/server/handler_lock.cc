@@ -73,7 +73,7 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
 // one that is older than an index would miss the entries of rows that have changed since.
 int Handler::CheckReadView(unsigned index) {
   const uint64_t visible_since = access_->table().visible_since(index);
-  if (reader_.mode().locking || visible_since == 0) return 0;
+  if (reader_.mode().locking || reader_.mode().only_look || visible_since == 0) return 0;
   return ActiveTransaction().ReadView()->sequence() < visible_since ? HA_ERR_TABLE_DEF_CHANGED : 0;
 }
 
@@ -89,10 +89,11 @@ txn::Transaction& Handler::ActiveTransaction() {
   return *autonomous_;
 }
 
-void Handler::BindReader() {
+void Handler::BindReader(bool is_only_look) {
   scan::ReadMode mode;
   mode.locking = locking_ && !IsSequence();
   mode.skip_locked = skip_locked_;
+  mode.only_look = is_only_look;
   // READ COMMITTED lets others insert where it has read, and nobody else inserts into a temporary table.
   mode.ranges = mode.locking && ActiveTransaction().isolation() != txn::Isolation::kReadCommitted &&
                 table_share->tmp_table == NO_TMP_TABLE;
@@ -105,7 +106,8 @@ void Handler::BindReader() {
 int Handler::BeginStatement(THD* thd) {
   session_ = Session::Of(thd);
   // Another handler may have truncated the table since this one looked.
-  if (auto* share = static_cast<TableShare*>(get_ha_share_ptr()); share != nullptr) access_ = share->access();
+  const auto* share = static_cast<TableShare*>(get_ha_share_ptr());
+  if (share != nullptr && share->version() != access_version_) TakeAccess(*share);
   const Status status = session_->BeginStatement();
   if (!status.ok()) return Fail(status);
   if (IsLoaded()) return RefuseLoaded();

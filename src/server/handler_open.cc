@@ -67,9 +67,14 @@ Status Handler::BindAccess() {
       set_ha_share_ptr(share);
     }
   }
-  if (share != nullptr) access_ = share->access();
+  if (share != nullptr) TakeAccess(*share);
   unlock_shared_ha_data();
   return status;
+}
+
+void Handler::TakeAccess(const TableShare& share) {
+  access_version_ = share.version();
+  access_ = share.access();
 }
 
 // A position is the primary key. Encoded keys of a fixed size compare fastest; keys with text would

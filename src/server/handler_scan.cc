@@ -215,38 +215,6 @@ unsigned Handler::PartCount(uint key, key_part_map parts) const {
                                : static_cast<unsigned>(my_count_bits(parts));
 }
 
-// Whether the key names at most one row: all parts of a unique key, none of them NULL.
-bool Handler::IsPointKey(const uchar* key, uint part_count) const {
-  const KEY& info = table->key_info[active_index];
-  if (!(info.flags & HA_NOSAME) || part_count != info.user_defined_key_parts) return false;
-  for (uint part = 0; part < part_count; ++part) {
-    if (info.key_part[part].null_bit != 0 && *key != 0) return false;
-    key += info.key_part[part].store_length;
-  }
-  return true;
-}
-
-int Handler::ReadPoint(uchar* record) {
-  const unsigned index = IndexOf(active_index);
-  narrowed_ = Narrowed::kToPoint;
-  FoundRow row;
-  Status status = index == 0 ? reader_.ByPrimaryKey(search_key_.view(), &row.row)
-                             : reader_.ByUniqueKey(index, search_key_.view(), &row.row);
-  if (status.Is(Status::Code::kLockBusy) && skip_locked_) status = Status::NotFound();
-  return Deliver(record, status, row, HA_ERR_KEY_NOT_FOUND);
-}
-
-// Reads on from a row that was found without a scan.
-int Handler::ContinueFromPoint(uchar* record, bool forward) {
-  IndexBounds(IndexOf(active_index), &lower_, &upper_);
-  ByteBuffer bound;
-  bound.Assign(search_key_.view());
-  narrowed_ = Narrowed::kNo;
-  if (!forward) return BeginRange(record, lower_.view(), bound.view(), false, HA_ERR_END_OF_FILE);
-  if (!codec::AdvancePastPrefix(&bound)) return HA_ERR_END_OF_FILE;
-  return BeginRange(record, bound.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
-}
-
 // Narrows `upper` to where the server will stop anyway, so that the cursor does not wade through
 // deleted entries behind it.
 void Handler::UpperBoundOfRange(ByteBuffer* upper) const {
@@ -320,31 +288,6 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
 
 int Handler::index_read_last_map(uchar* record, const uchar* key, key_part_map parts) {
   return index_read_map(record, key, parts, HA_READ_PREFIX_LAST);
-}
-
-// As the server's own, but that for a point, as an IN list of a unique key has many, it sets no range up and compares
-// no row with its end.
-int Handler::multi_range_read_next(range_id_t* range) {
-  constexpr uint kPoint = UNIQUE_RANGE | EQ_RANGE;
-  if (mrr_have_range && mrr_cur_range.range_flag != kPoint) return handler::multi_range_read_next(range);
-  for (;;) {
-    if (mrr_funcs.next(mrr_iter, &mrr_cur_range)) return HA_ERR_END_OF_FILE;
-    mrr_have_range = true;
-    const key_range& first = mrr_cur_range.start_key;
-    const key_range& last = mrr_cur_range.end_key;
-    int error;
-    if (mrr_cur_range.range_flag == kPoint) {
-      end_range = nullptr;
-      error = ha_index_read_map(table->record[0], first.key, first.keypart_map, first.flag);
-      if (error == HA_ERR_KEY_NOT_FOUND) continue;
-    } else {
-      error = read_range_first(first.keypart_map != 0 ? &first : nullptr, last.keypart_map != 0 ? &last : nullptr,
-                               (mrr_cur_range.range_flag & EQ_RANGE) != 0, mrr_is_output_sorted);
-      if (error == HA_ERR_END_OF_FILE) continue;
-    }
-    *range = mrr_cur_range.ptr;
-    return error;
-  }
 }
 
 int Handler::index_next(uchar* record) {

@@ -47,6 +47,9 @@ int ShowLocks(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_statu
 int ShowLoads(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
   return ShowNumber(variable, buffer, GlobalEngine()->store().load_count());
 }
+int ShowOldestReadView(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
+  return ShowNumber(variable, buffer, GlobalEngine()->transactions().oldest_view_age_us());
+}
 int ShowTransactions(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
   return ShowNumber(variable, buffer, GlobalEngine()->transactions().active_count());
 }
@@ -57,6 +60,7 @@ st_mysql_show_var kStatusVariables[] = {
     {"Cairn_active_transactions", reinterpret_cast<char*>(&ShowTransactions), SHOW_SIMPLE_FUNC},
     {"Cairn_deadlocks", reinterpret_cast<char*>(&ShowDeadlocks), SHOW_SIMPLE_FUNC},
     {"Cairn_loads", reinterpret_cast<char*>(&ShowLoads), SHOW_SIMPLE_FUNC},
+    {"Cairn_oldest_read_view_us", reinterpret_cast<char*>(&ShowOldestReadView), SHOW_SIMPLE_FUNC},
     {"Cairn_row_lock_current_waits", reinterpret_cast<char*>(&ShowCurrentWaits), SHOW_SIMPLE_FUNC},
     {"Cairn_row_locks", reinterpret_cast<char*>(&ShowLocks), SHOW_SIMPLE_FUNC},
     {nullptr, nullptr, SHOW_UNDEF}};

@@ -39,7 +39,7 @@ enum class Isolation : uint8_t {
 // Which versions a read sees. Both see the transaction's own changes.
 enum class View : uint8_t {
   kConsistent,  // through the read view: plain SELECT
-  kNewest,      // the newest committed: locking reads and writes, after they have locked
+  kNewest,      // the newest committed: locking reads and writes, after they have locked; a look that is the only one
 };
 
 // A savepoint of a transaction; 0 is none. Numbers are not reused within a transaction.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Looks at single rows by their whole unique keys.
+#include "server/handler.h"
+
+#include <sql_lex.h>
+
+namespace cairn::server {
+
+using scan::FoundRow;
+
+// Whether the key names at most one row: all parts of a unique key, none of them NULL.
+bool Handler::IsPointKey(const uchar* key, uint part_count) const {
+  const KEY& info = table->key_info[active_index];
+  if (!(info.flags & HA_NOSAME) || part_count != info.user_defined_key_parts) return false;
+  for (uint part = 0; part < part_count; ++part) {
+    if (info.key_part[part].null_bit != 0 && *key != 0) return false;
+    key += info.key_part[part].store_length;
+  }
+  return true;
+}
+
+int Handler::ReadPoint(uchar* record) {
+  const unsigned index = IndexOf(active_index);
+  narrowed_ = Narrowed::kToPoint;
+  FoundRow row;
+  Status status = index == 0 ? reader_.ByPrimaryKey(search_key_.view(), &row.row)
+                             : reader_.ByUniqueKey(index, search_key_.view(), &row.row);
+  if (status.Is(Status::Code::kLockBusy) && skip_locked_) status = Status::NotFound();
+  return Deliver(record, status, row, HA_ERR_KEY_NOT_FOUND);
+}
+
+// Reads on from a row that was found without a scan.
+int Handler::ContinueFromPoint(uchar* record, bool forward) {
+  IndexBounds(IndexOf(active_index), &lower_, &upper_);
+  ByteBuffer bound;
+  bound.Assign(search_key_.view());
+  narrowed_ = Narrowed::kNo;
+  if (!forward) return BeginRange(record, lower_.view(), bound.view(), false, HA_ERR_END_OF_FILE);
+  if (!codec::AdvancePastPrefix(&bound)) return HA_ERR_END_OF_FILE;
+  return BeginRange(record, bound.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
+}
+
+// Whether nothing else is read through the statement's view, nor through that of its transaction: a SELECT of one table, which
+// appears once (functions and triggers would have added theirs to the list), and of which nothing was read before, as the
+// optimizer reads MIN and MAX.
+bool Handler::IsOnlyLook() const {
+  THD* const thd = ha_thd();
+  const TABLE_LIST* const tables = thd->lex->query_tables;
+  if (tables == nullptr || tables != table->pos_in_table_list || tables->next_global != nullptr) return false;
+  if (thd->lex->sql_command != SQLCOM_SELECT || locking_ || IsSequence() || table->part_info != nullptr) return false;
+  if (thd->in_sub_stmt != 0 || thd->locked_tables_mode != LTM_NONE) return false;
+  if (session_->transaction().has_read_view()) return false;
+  return session_->transaction().isolation() == txn::Isolation::kReadCommitted ||
+         thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN) == 0;
+}
+
+// How the optimizer reads a table of which one row at most is wanted: one look, without a scan around it.
+int Handler::index_read_idx_map(uchar* record, uint key, const uchar* tuple, key_part_map parts, ha_rkey_function find_flag) {
+  active_index = key;
+  const unsigned index = IndexOf(key);
+  const uint part_count = PartCount(key, parts);
+  const bool is_point = find_flag == HA_READ_KEY_EXACT && IsPointKey(tuple, part_count);
+  if (is_point) {
+    BindReader(/*is_only_look=*/index == 0 && IsOnlyLook());
+    MakePlans(index, keyread_);
+  }
+  if (!is_point || covering_ || virtual_from_entry_) {
+    active_index = MAX_KEY;
+    return handler::index_read_idx_map(record, key, tuple, parts, find_flag);
+  }
+  int error = CheckReadView(index);
+  if (error == 0) {
+    search_key_.Clear();
+    access_->indexes()[index].EncodeSearchKey(tuple, part_count, &search_key_);
+    error = ReadPoint(record);
+  }
+  active_index = MAX_KEY;
+  return error;
+}
+
+// As the server's own, but that for a point, as an IN list of a unique key has many, it sets no range up and compares
+// no row with its end.
+int Handler::multi_range_read_next(range_id_t* range) {
+  constexpr uint kPoint = UNIQUE_RANGE | EQ_RANGE;
+  if (mrr_have_range && mrr_cur_range.range_flag != kPoint) return handler::multi_range_read_next(range);
+  for (;;) {
+    if (mrr_funcs.next(mrr_iter, &mrr_cur_range)) return HA_ERR_END_OF_FILE;
+    mrr_have_range = true;
+    const key_range& first = mrr_cur_range.start_key;
+    const key_range& last = mrr_cur_range.end_key;
+    int error;
+    if (mrr_cur_range.range_flag == kPoint) {
+      end_range = nullptr;
+      error = ha_index_read_map(table->record[0], first.key, first.keypart_map, first.flag);
+      if (error == HA_ERR_KEY_NOT_FOUND) continue;
+    } else {
+      error = read_range_first(first.keypart_map != 0 ? &first : nullptr, last.keypart_map != 0 ? &last : nullptr,
+                               (mrr_cur_range.range_flag & EQ_RANGE) != 0, mrr_is_output_sorted);
+      if (error == HA_ERR_END_OF_FILE) continue;
+    }
+    *range = mrr_cur_range.ptr;
+    return error;
+  }
+}
+
+}  // namespace cairn::server
