@@ -22,19 +22,24 @@ CREATE = """CREATE TABLE {table} (
   bi BIGINT UNSIGNED, bn BINARY(4), w UUID, p TEXT COMPRESSED, v INT AS (10 DIV (a - 3)) VIRTUAL
 ) ENGINE={engine} DEFAULT CHARSET=utf8mb4"""
 FILL = """INSERT INTO {table} (id, a, nn, b, c, d, u, dt, da, tm, y, e, s, g, h, vb, bi, bn, w, p) SELECT seq,
-  IF(seq % 7, seq % 20, NULL), seq % 9, IF(seq % 11, CONCAT('b', seq % 17), NULL), IF(seq % 5, CONCAT('c', seq % 6), NULL),
-  IF(seq % 6, seq % 40 / 4 - 5, NULL), IF(seq % 8, seq % 30 / 3, NULL), IF(seq % 9, '2020-01-01' + INTERVAL seq % 50 HOUR, NULL),
-  IF(seq % 10, '2020-01-01' + INTERVAL seq % 20 DAY, NULL), IF(seq % 4, SEC_TO_TIME(seq % 60 * 60), NULL), 1990 + seq % 20,
+  IF(seq % 7, seq % 20, NULL), seq % 9, IF(seq % 11, CONCAT('b', seq % 17), NULL),
+  IF(seq % 5, CONCAT('c', seq % 6), NULL), IF(seq % 6, seq % 40 / 4 - 5, NULL), IF(seq % 8, seq % 30 / 3, NULL),
+  IF(seq % 9, '2020-01-01' + INTERVAL seq % 50 HOUR, NULL), IF(seq % 10, '2020-01-01' + INTERVAL seq % 20 DAY, NULL),
+  IF(seq % 4, SEC_TO_TIME(seq % 60 * 60), NULL), 1990 + seq % 20,
   IF(seq % 13, 1 + seq % 3, NULL), seq % 8, seq % 32, IF(seq % 3, REPEAT('h', seq % 12), NULL), CONCAT('v', seq % 8),
-  18446744073709551615 - seq % 10, LPAD(seq % 30, 4, '0'), IF(seq % 3, CONCAT('00000000-0000-0000-0000-00000000', LPAD(seq, 4, '0')), NULL), REPEAT('p', seq % 300) FROM seq_1_to_{rows}"""
+  18446744073709551615 - seq % 10, LPAD(seq % 30, 4, '0'),
+  IF(seq % 3, CONCAT('00000000-0000-0000-0000-00000000', LPAD(seq, 4, '0')), NULL), REPEAT('p', seq % 300)
+  FROM seq_1_to_{rows}"""
 
 # What columns are compared with beside each other, mostly of their own kind.
 _NUMBERS = ("0", "1", "3", "5", "-1", "2.5", "7", "1e0", "12", "NULL", "18446744073709551610", "'5'", "'b3'", "TRUE")
-_TEXTS = ("'b3'", "'B3 '", "'c2'", "'x'", "'z'", "'p,q'", "'v1'", "'hhh'", "''", "NULL", "3", "_latin1'c1'", "x'6231'", "'0007'")
-_TIMES = ("'2020-01-02'", "'2020-01-01 10:00:00'", "NULL", "20200102", "TIMESTAMP'2020-01-02 00:00:00'", "DATE'2020-01-03'", "'junk'",
-          "'00:10:00'", "TIME'00:20:00'")
+_TEXTS = ("'b3'", "'B3 '", "'c2'", "'x'", "'z'", "'p,q'", "'v1'", "'hhh'", "''", "NULL", "3", "_latin1'c1'", "x'6231'",
+          "'0007'")
+_TIMES = ("'2020-01-02'", "'2020-01-01 10:00:00'", "NULL", "20200102", "TIMESTAMP'2020-01-02 00:00:00'",
+          "DATE'2020-01-03'", "'junk'", "'00:10:00'", "TIME'00:20:00'")
 COLUMNS = {**dict.fromkeys(("a", "nn", "d", "u", "y", "g", "bi", "v"), _NUMBERS),
-           **dict.fromkeys(("b", "c", "e", "s", "h", "vb", "bn", "w", "p"), _TEXTS), **dict.fromkeys(("dt", "da", "tm"), _TIMES)}
+           **dict.fromkeys(("b", "c", "e", "s", "h", "vb", "bn", "w", "p"), _TEXTS),
+           **dict.fromkeys(("dt", "da", "tm"), _TIMES)}
 _COMPARISONS = ("=", "<", ">", "<=", ">=", "<>", "<=>")
 _PATTERNS = ("'b1%'", "'%3'", "'c_'", "'%0%'", "'h%'", "NULL", "'2020-01-0%'", "''")
 _SQL_MODES = ("", "ERROR_FOR_DIVISION_BY_ZERO", "NO_ZERO_DATE,STRICT_ALL_TABLES")
@@ -72,7 +77,7 @@ def _fill(connection: Connection, database: str, engine: str) -> None:
 
 
 def _answer(connection: Connection, sql: str) -> Answer:
-    """Rows or the error, warnings with the rows that they name, how often an effect came, and how many rows were read."""
+    """Rows or the error, warnings with the rows that they name, how often an effect came, how many rows were read."""
     connection.query("SET @n = 0")
     connection.query("FLUSH STATUS")
     try:
@@ -106,7 +111,8 @@ def _statement(rng: random.Random) -> str:
     return rng.choice((
         f"SELECT COUNT(*), {digest} FROM {source} WHERE {where}",
         f"SELECT COUNT(*), {digest} FROM {source} WHERE {where}",
-        f"SELECT {first}.id, CAST({first}.id * 100 AS DECIMAL(3)) AS n FROM {source} WHERE {where} LIMIT {rng.randint(1, 9)}",
+        f"SELECT {first}.id, CAST({first}.id * 100 AS DECIMAL(3)) AS n FROM {source} WHERE {where} "
+        f"LIMIT {rng.randint(1, 9)}",
         f"SELECT {first}.id FROM {source} WHERE {where} ORDER BY {order} + 0 LIMIT {rng.randint(1, 9)}",
         f"SELECT {first}.nn, COUNT(*), {digest} FROM {source} WHERE {where} GROUP BY {first}.nn ORDER BY 1",
         f"SELECT DISTINCT {first}.b FROM {source} WHERE {where} ORDER BY 1",
@@ -147,10 +153,12 @@ def _condition(rng: random.Random, tables: Sequence[str], depth: int = 0) -> str
         forms += [
             lambda: f"({_condition(rng, tables, depth + 1)} AND {_condition(rng, tables, depth + 1)})",
             lambda: f"({_condition(rng, tables, depth + 1)} OR {_condition(rng, tables, depth + 1)})",
-            lambda: f"({_condition(rng, tables, depth + 1)}) {rng.choice(('=', 'IS', '<=>', 'IS NOT'))} {rng.choice(('TRUE', 'FALSE'))}",
+            lambda: f"({_condition(rng, tables, depth + 1)}) {rng.choice(('=', 'IS', '<=>', 'IS NOT'))} "
+                    f"{rng.choice(('TRUE', 'FALSE'))}",
             lambda: f"NOT ({_condition(rng, tables, depth + 1)})",
             lambda: f"{table}.nn {negation}IN (SELECT i.a FROM t3 AS i WHERE {_condition(rng, ['i'], depth + 1)})",
-            lambda: f"{negation}EXISTS (SELECT * FROM t3 AS i WHERE i.nn = {table}.nn AND {_condition(rng, ['i'], depth + 1)})",
+            lambda: f"{negation}EXISTS (SELECT * FROM t3 AS i WHERE i.nn = {table}.nn "
+                    f"AND {_condition(rng, ['i'], depth + 1)})",
             lambda: f"{table}.nn < (SELECT COUNT(*) FROM t3 AS i WHERE {_condition(rng, ['i'], depth + 1)})",
         ]
     return rng.choice(forms)()

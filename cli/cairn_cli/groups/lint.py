@@ -2,10 +2,10 @@
 """Group lint: the house rules, each a module under lint/ with check(root) -> problems."""
 
 import importlib
-import shutil
 import sys
 
-from cairn_cli import paths, process
+from cairn_cli import paths, process, ruff
+from cairn_cli.errors import CairnError
 from cairn_cli.group_report import Report
 from cairn_cli.groups import Context
 
@@ -27,9 +27,11 @@ def _python(report: Report) -> None:
     code, said = process.result([sys.executable, "-m", "compileall", "-q", *folders],
                                 cwd=paths.ROOT)
     report.check("python compiles", said.splitlines() if code else [])
-    if not shutil.which("ruff"):
-        report.skipped("ruff", "ruff is not installed")
+    try:
+        program = ruff.obtain()
+    except CairnError as problem:
+        report.skipped("ruff", f"ruff {ruff.VERSION} cannot be had: {problem}")
         return
-    code, said = process.result(["ruff", "check", "--output-format=concise", *folders],
+    code, said = process.result([program, "check", "--output-format=concise", *folders],
                                 cwd=paths.ROOT)
     report.check("ruff", said.splitlines() if code else [])
