@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ruff, which checks the Python code: always the same version, from the Python package index, kept in the cache."""
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -13,20 +12,18 @@ VERSION = "0.17.6"  # another one may find more
 
 def obtain() -> Path:
     """The program, got at first use. Raises CairnError where that fails, as without a network."""
-    kept = paths.cache() / "ruff" / VERSION
-    program = kept / "bin/ruff"
+    folder = paths.cache() / "ruff"
+    program = folder / f"ruff-{VERSION}"
     if program.is_file():
         return program
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     logs = paths.cache() / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     apt.install(["python3-venv"], logs / "apt-install-ruff.log")
-    with tempfile.TemporaryDirectory(dir=kept.parent) as made:
+    with tempfile.TemporaryDirectory(dir=folder) as made:
         process.capture([sys.executable, "-m", "venv", made])
         process.capture([Path(made) / "bin/pip", "install", "--quiet", "--disable-pip-version-check",
                          f"ruff=={VERSION}"])
-        (kept / "bin").mkdir(parents=True, exist_ok=True)
-        # A native program, which needs nothing else of what it was installed with; whole at once for others.
-        shutil.move(Path(made) / "bin/ruff", kept / "bin/ruff.new")
-        (kept / "bin/ruff.new").replace(program)
+        # A native program, which needs nothing else of what it was installed with.
+        (Path(made) / "bin/ruff").replace(program)
     return program
