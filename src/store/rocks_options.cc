@@ -15,7 +15,7 @@
 #include "store/block_allocator.h"
 #include "store/block_compression.h"
 #include "store/counters_merge.h"
-#include "store/deletion_runs.h"
+#include "store/deletion_marks.h"
 #include "store/memtable_rep.h"
 #include "store/prefix_filter.h"
 #include "store/rocks_status.h"
@@ -101,7 +101,7 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.memtable_op_scan_flush_trigger = 10'000;
   family.memtable_max_range_deletions = 100;
   family.optimize_filters_for_hits = false;  // unique checks mostly miss
-  family.table_properties_collector_factories.push_back(NewDeletionRunMarks());
+  family.table_properties_collector_factories.push_back(NewDeletionMarks());
   SetCompression(&family);
   if (options.paranoid) {
     family.memtable_protection_bytes_per_key = 8;
