@@ -19,7 +19,8 @@ bool IsMarked(int level, uint64_t entries, uint64_t deletions, uint64_t period, 
   context.level_at_creation = level;
   const std::unique_ptr<rocks::TablePropertiesCollector> file(NewDeletionMarks()->CreateTablePropertiesCollector(context));
   for (uint64_t i = 0; i < entries; ++i) {
-    const rocks::EntryType type = i % period >= deletions ? rocks::kEntryPut : i % 2 == 0 ? rocks::kEntryDelete : rocks::kEntrySingleDelete;
+    const rocks::EntryType deletion = i % 2 == 0 ? rocks::kEntryDelete : rocks::kEntrySingleDelete;
+    const rocks::EntryType type = i % period < deletions ? deletion : rocks::kEntryPut;
     EXPECT_TRUE(file->AddUserKey("key", "", type, 1, file_bytes).ok());
   }
   rocks::UserCollectedProperties properties;
