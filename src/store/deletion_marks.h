@@ -13,7 +13,7 @@ namespace cairn::store {
 
 // Deletions are counted in windows of so many entries that follow each other in a file.
 constexpr uint64_t kDeletionWindow = 128 << 10;
-// Smaller files are not marked, in bytes: 64 Ki deletions in a row compress to about as much.
+// Smaller files are not marked, in bytes. 140,000 deletions in a row compress to more than this, but to less than 1 MiB.
 constexpr uint64_t kMarkedFileBytesMin = 256 << 10;
 
 // Marks files for compaction, by RocksDB's CompactOnDeletionCollector: of those that are flushed such in which three quarters of a
