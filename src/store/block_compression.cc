@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Zstandard with two efforts behind RocksDB's interface.
+// Zstandard with two efforts, and LZ4 where it saves anything, behind RocksDB's interface.
 #include "store/block_compression.h"
 
 #include <limits>
@@ -102,6 +102,44 @@ class ZstdBlocks final : public rocks::Compressor {
   }
 };
 
+// RocksDB's LZ4, whose light effort is none at all: a block that it does not make an eighth smaller is written as it is, and
+// data of which that holds for all blocks need not be compressed to learn it.
+class Lz4Blocks final : public rocks::CompressorWrapper {
+ public:
+  using CompressorWrapper::CompressorWrapper;
+
+  const char* Name() const override { return "CairnLz4Blocks"; }
+  std::unique_ptr<rocks::Compressor> Clone() const override { return std::make_unique<Lz4Blocks>(wrapped_->Clone()); }
+
+  ManagedWorkingArea ObtainWorkingArea() override { return {new TriedArea(wrapped_->ObtainWorkingArea()), this}; }
+  void ReleaseWorkingArea(WorkingArea* area) override { delete static_cast<TriedArea*>(area); }
+
+  rocks::Status CompressBlock(rocks::Slice block, char* output, size_t* output_bytes, rocks::CompressionType* type,
+                              ManagedWorkingArea* working_area) override {
+    if (working_area == nullptr || working_area->owner() != this) {
+      return wrapped_->CompressBlock(block, output, output_bytes, type, nullptr);
+    }
+    TriedArea& area = *static_cast<TriedArea*>(working_area->get());
+    const bool trial = area.effort.TrialIsDue();
+    if (!trial && area.effort.light()) {
+      *type = rocks::kNoCompression;
+      *output_bytes = 0;
+      return rocks::Status::OK();
+    }
+    rocks::Status status = wrapped_->CompressBlock(block, output, output_bytes, type, &area.lz4);
+    if (trial) area.effort.NoteTrial(block.size(), *type == rocks::kNoCompression ? block.size() : *output_bytes);
+    return status;
+  }
+
+ private:
+  struct TriedArea final : WorkingArea {
+    explicit TriedArea(ManagedWorkingArea builtin) : lz4(std::move(builtin)) {}
+
+    CompressionEffort effort;
+    ManagedWorkingArea lz4;
+  };
+};
+
 class BlockCompression final : public rocks::CompressionManagerWrapper {
  public:
   BlockCompression() : CompressionManagerWrapper(rocks::GetBuiltinV2CompressionManager()) {}
@@ -110,8 +148,11 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
 
   std::unique_ptr<rocks::Compressor> GetCompressor(const rocks::CompressionOptions& options,
                                                    rocks::CompressionType type) override {
-    const bool ours = type == rocks::kZSTD && options.level == kZstdLevel && options.max_dict_bytes == 0 && !options.checksum;
-    return ours ? std::make_unique<ZstdBlocks>() : CompressionManagerWrapper::GetCompressor(options, type);
+    const bool plain = options.max_dict_bytes == 0;
+    if (plain && type == rocks::kZSTD && options.level == kZstdLevel && !options.checksum) return std::make_unique<ZstdBlocks>();
+    auto builtin = CompressionManagerWrapper::GetCompressor(options, type);
+    if (plain && type == rocks::kLZ4Compression && builtin != nullptr) return std::make_unique<Lz4Blocks>(std::move(builtin));
+    return builtin;
   }
   std::unique_ptr<rocks::Compressor> GetCompressorForSST(const rocks::FilterBuildingContext& /*context*/,
                                                          const rocks::CompressionOptions& options,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Compresses blocks by Zstandard, no harder than pays.
+// Compresses blocks, no harder than pays.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace cairn::store {
 constexpr int kZstdLevel = 3;
 
 // RocksDB's own compression but for Zstandard of level kZstdLevel without dictionary and checksum: there each block is compressed at
-// that level, or with less effort where that makes it no larger (store/compression_effort.h). The blocks are such as RocksDB
-// makes and reads by itself.
+// that level, or with less effort where that makes it no larger (store/compression_effort.h); and for LZ4 without dictionary, where
+// blocks are left as they are while it makes none smaller. The blocks are such as RocksDB makes and reads by itself.
 //
 // Threads: any; one may serve many families and stores.
 std::shared_ptr<rocks::CompressionManager> NewBlockCompression();

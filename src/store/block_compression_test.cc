@@ -66,6 +66,12 @@ class BlockCompressionTest : public ::testing::Test {
     while (block.size() < kBlockBytes) block += std::to_string(random_()) + '-';
     return block;
   }
+  // LZ4 finds repetitions in it, and saves but a hundredth.
+  std::string Hexadecimal() {
+    std::string block;
+    while (block.size() < kBlockBytes) block += "0123456789abcdef"[random_() % 16];
+    return block;
+  }
   // Of some hundred words, so that most of it repeats.
   std::string Text() {
     std::string block;
@@ -86,6 +92,9 @@ class BlockCompressionTest : public ::testing::Test {
   const std::unique_ptr<rocks::Compressor> builtin_ =
       rocks::GetBuiltinV2CompressionManager()->GetCompressor(AtLevel(kZstdLevel), rocks::kZSTD);
   const std::unique_ptr<rocks::Compressor> compressor_ = ours_->GetCompressor(AtLevel(kZstdLevel), rocks::kZSTD);
+  const std::unique_ptr<rocks::Compressor> builtin_lz4_ =
+      rocks::GetBuiltinV2CompressionManager()->GetCompressor({}, rocks::kLZ4Compression);
+  const std::unique_ptr<rocks::Compressor> lz4_ = ours_->GetCompressor({}, rocks::kLZ4Compression);
   std::mt19937 random_{1};
 };
 
@@ -114,6 +123,51 @@ TEST_F(BlockCompressionTest, TextAfterDigitsIsCompressedInFullAgain) {
   for (int i = 0; i < 1000; ++i) (void)Compress(compressor_.get(), Text(), &area, &type);
   const std::string block = Text();
   EXPECT_EQ(Compress(compressor_.get(), block, &area, &type), Compress(builtin_.get(), block, &builtin_area, &type));
+}
+
+TEST_F(BlockCompressionTest, Lz4IsHardlyTriedWhereItSavesNothing) {
+  Area area = lz4_->ObtainWorkingArea();
+  int tried = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string block = Hexadecimal();
+    std::string output(block.size() * 7 / 8, '\0');
+    size_t bytes = output.size();
+    rocks::CompressionType type;
+    ASSERT_TRUE(lz4_->CompressBlock(block, output.data(), &bytes, &type, &area).ok());
+    EXPECT_EQ(type, rocks::kNoCompression);
+    tried += bytes != 0;  // RocksDB's sign of a block that did not fit
+  }
+  EXPECT_GT(tried, 2000 / 128);
+  EXPECT_LT(tried, 40);
+}
+
+TEST_F(BlockCompressionTest, Lz4CompressesAllTextAsRocksDbDoes) {
+  Area area = lz4_->ObtainWorkingArea();
+  for (int i = 0; i < 300; ++i) {
+    const std::string block = Text();
+    rocks::CompressionType type;
+    const std::string compressed = Compress(lz4_.get(), block, &area, &type);
+    ASSERT_EQ(type, rocks::kLZ4Compression);
+    EXPECT_EQ(compressed, Compress(builtin_lz4_.get(), block, nullptr, &type));
+  }
+}
+
+TEST_F(BlockCompressionTest, Lz4CompressesTextSoonAfterwards) {
+  Area area = lz4_->ObtainWorkingArea();
+  rocks::CompressionType type;
+  for (int i = 0; i < 1000; ++i) (void)Compress(lz4_.get(), Hexadecimal(), &area, &type);
+  uint32_t left = 0;
+  for (type = rocks::kNoCompression; type == rocks::kNoCompression; ++left) {
+    (void)Compress(lz4_.get(), Text(), &area, &type);
+    ASSERT_LE(left, CompressionEffort::kBlocksBetweenTrialsMax);
+  }
+}
+
+TEST_F(BlockCompressionTest, Lz4WithoutAWorkingAreaTriesEachBlock) {
+  rocks::CompressionType type;
+  for (int i = 0; i < 20; ++i) (void)Compress(lz4_.get(), Hexadecimal(), nullptr, &type);
+  (void)Compress(lz4_.get(), Text(), nullptr, &type);
+  EXPECT_EQ(type, rocks::kLZ4Compression);
 }
 
 TEST_F(BlockCompressionTest, AnySizeComesBackWithAndWithoutAWorkingArea) {
@@ -151,7 +205,11 @@ TEST_F(BlockCompressionTest, OtherSettingsAreRocksDbs) {
   options = AtLevel(kZstdLevel);
   options.checksum = true;
   EXPECT_EQ(name(options, rocks::kZSTD), builtin_->Name());
-  EXPECT_NE(name(AtLevel(kZstdLevel), rocks::kLZ4Compression), compressor_->Name());
+  options = {};
+  EXPECT_EQ(name(options, rocks::kLZ4Compression), lz4_->Name());
+  EXPECT_STRNE(lz4_->Name(), compressor_->Name());
+  options.max_dict_bytes = 4096;
+  EXPECT_EQ(name(options, rocks::kLZ4Compression), builtin_lz4_->Name());
   EXPECT_EQ(ours_->GetCompressor(AtLevel(kZstdLevel), rocks::kNoCompression), nullptr);
 }
 

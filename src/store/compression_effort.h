@@ -9,7 +9,7 @@ namespace cairn::store {
 
 // Data that has few repetitions, as numbers written out in digits, is only coded by how often each byte comes. A search for short
 // repetitions finds accidental ones there: that takes three times as long, and these cost more bits than they replace.
-// Whether data is of this kind is tried: now and then a block is compressed both ways.
+// Whether data is of this kind is tried: now and then a block is compressed both ways. No compression at all may be the light effort.
 //
 // Thread rule: one thread at a time.
 class CompressionEffort {
