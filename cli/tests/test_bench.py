@@ -68,7 +68,7 @@ class EnginesTest(unittest.TestCase):
                 engines.check_installed([engines.ENGINES["myrocks"]], Path(folder))
 
     def test_same_budget_and_durability(self) -> None:
-        cache = engines.cache_bytes(1 << 30)
+        cache = engines.cache_bytes(1 << 30, _INNODB)
         self.assertEqual(cache, 716 << 20)
         for name, option in (("cairn", f"--cairn-memory={cache}"),
                              ("innodb", f"--innodb-buffer-pool-size={cache}"),
@@ -77,6 +77,14 @@ class EnginesTest(unittest.TestCase):
         for engine in engines.ENGINES.values():
             options = engines.server_options(engine, memory_bytes=1 << 30, flush_setting=0)
             self.assertEqual([option for option in options if "flush-log-at-trx-commit" in option][0][-2:], "=0")
+
+
+    # In little memory InnoDB, which uses no page cache, may have more of it for its own.
+    def test_little_memory(self) -> None:
+        for mib, pool, cache in ((384, 240, 160), (256, 112, 32), (100, 16, 16)):
+            self.assertEqual(engines.cache_bytes(mib << 20, _INNODB), pool << 20)
+            self.assertEqual(engines.cache_bytes(mib << 20, engines.ENGINES["cairn"]), cache << 20)
+            self.assertEqual(engines.cache_bytes(mib << 20, engines.ENGINES["myrocks"]), cache << 20)
 
 
 class LimitsTest(unittest.TestCase):

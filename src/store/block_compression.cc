@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include <rocksdb/filter_policy.h>
 #include <zstd.h>
 
 #include "store/compression_effort.h"
@@ -102,8 +103,11 @@ class ZstdBlocks final : public rocks::Compressor {
   }
 };
 
-// RocksDB's LZ4, whose light effort is none at all: a block that it does not make an eighth smaller is written as it is, and
-// data of which that holds for all blocks need not be compressed to learn it.
+// A trial costs one compression only, and none where data is compressed anyway.
+constexpr uint32_t kLz4BlocksBetweenTrialsMax = 16;
+
+// RocksDB's LZ4, whose light effort is none at all. RocksDB keeps what makes a block an eighth smaller at least, and writes others
+// as they are: where the blocks that were tried of late are all of that kind, few of the next ones are tried.
 class Lz4Blocks final : public rocks::CompressorWrapper {
  public:
   using CompressorWrapper::CompressorWrapper;
@@ -127,15 +131,19 @@ class Lz4Blocks final : public rocks::CompressorWrapper {
       return rocks::Status::OK();
     }
     rocks::Status status = wrapped_->CompressBlock(block, output, output_bytes, type, &area.lz4);
-    if (trial) area.effort.NoteTrial(block.size(), *type == rocks::kNoCompression ? block.size() : *output_bytes);
+    // Large rows, in blocks of their own, count no more than others.
+    const bool is_smaller = *type != rocks::kNoCompression && !block.empty();
+    if (trial) area.effort.NoteTrial(kTrialScale, is_smaller ? kTrialScale * *output_bytes / block.size() : kTrialScale);
     return status;
   }
 
  private:
+  static constexpr uint64_t kTrialScale = 1 << 16;
+
   struct TriedArea final : WorkingArea {
     explicit TriedArea(ManagedWorkingArea builtin) : lz4(std::move(builtin)) {}
 
-    CompressionEffort effort;
+    CompressionEffort effort{kLz4BlocksBetweenTrialsMax};
     ManagedWorkingArea lz4;
   };
 };
@@ -148,16 +156,20 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
 
   std::unique_ptr<rocks::Compressor> GetCompressor(const rocks::CompressionOptions& options,
                                                    rocks::CompressionType type) override {
-    const bool plain = options.max_dict_bytes == 0;
-    if (plain && type == rocks::kZSTD && options.level == kZstdLevel && !options.checksum) return std::make_unique<ZstdBlocks>();
-    auto builtin = CompressionManagerWrapper::GetCompressor(options, type);
-    if (plain && type == rocks::kLZ4Compression && builtin != nullptr) return std::make_unique<Lz4Blocks>(std::move(builtin));
-    return builtin;
+    if (type == rocks::kZSTD && options.level == kZstdLevel && options.max_dict_bytes == 0 && !options.checksum) {
+      return std::make_unique<ZstdBlocks>();
+    }
+    return CompressionManagerWrapper::GetCompressor(options, type);
   }
-  std::unique_ptr<rocks::Compressor> GetCompressorForSST(const rocks::FilterBuildingContext& /*context*/,
+  std::unique_ptr<rocks::Compressor> GetCompressorForSST(const rocks::FilterBuildingContext& context,
                                                          const rocks::CompressionOptions& options,
                                                          rocks::CompressionType type) override {
-    return GetCompressor(options, type);
+    auto compressor = GetCompressor(options, type);
+    // What is written to the last level stays, and nearly all data is there. A level from 1 on would be LZ4HC's.
+    const bool is_tried = type == rocks::kLZ4Compression && options.max_dict_bytes == 0 && !context.is_bottommost &&
+                          (options.level <= 0 || options.level == rocks::CompressionOptions::kDefaultCompressionLevel);
+    if (is_tried && compressor != nullptr) return std::make_unique<Lz4Blocks>(std::move(compressor));
+    return compressor;
   }
 };
 

@@ -6,6 +6,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
 
 #include "store/compression_effort.h"
 
@@ -35,9 +37,10 @@ class BlockCompressionTest : public ::testing::Test {
     return output;
   }
 
-  static std::string Decompress(rocks::CompressionManager& manager, const std::string& compressed) {
+  static std::string Decompress(rocks::CompressionManager& manager, const std::string& compressed,
+                                rocks::CompressionType type = rocks::kZSTD) {
     rocks::Decompressor::Args args;
-    args.compression_type = rocks::kZSTD;
+    args.compression_type = type;
     args.compressed_data = compressed;
     const auto decompressor = manager.GetDecompressor();
     if (!decompressor->ExtractUncompressedSize(args).ok()) return "no size";
@@ -59,6 +62,21 @@ class BlockCompressionTest : public ::testing::Test {
       EXPECT_EQ(Decompress(*rocks::GetBuiltinV2CompressionManager(), compressed), block);
     }
     return bytes;
+  }
+
+  std::unique_ptr<rocks::Compressor> Lz4(const rocks::CompressionOptions& options, bool is_bottommost) {
+    const rocks::BlockBasedTableOptions table;
+    rocks::FilterBuildingContext context(table);
+    context.is_bottommost = is_bottommost;
+    return ours_->GetCompressorForSST(context, options, rocks::kLZ4Compression);
+  }
+
+  // Whether LZ4 was tried: RocksDB's sign of a block that it did not even look at is no bytes.
+  bool IsTriedByLz4(const std::string& block, Area* area, rocks::CompressionType* type) {
+    std::string output(block.size() * 7 / 8, '\0');
+    size_t bytes = output.size();
+    EXPECT_TRUE(lz4_->CompressBlock(block, output.data(), &bytes, type, area).ok());
+    return bytes != 0;
   }
 
   std::string Digits() {
@@ -94,7 +112,7 @@ class BlockCompressionTest : public ::testing::Test {
   const std::unique_ptr<rocks::Compressor> compressor_ = ours_->GetCompressor(AtLevel(kZstdLevel), rocks::kZSTD);
   const std::unique_ptr<rocks::Compressor> builtin_lz4_ =
       rocks::GetBuiltinV2CompressionManager()->GetCompressor({}, rocks::kLZ4Compression);
-  const std::unique_ptr<rocks::Compressor> lz4_ = ours_->GetCompressor({}, rocks::kLZ4Compression);
+  const std::unique_ptr<rocks::Compressor> lz4_ = Lz4({}, /*is_bottommost=*/false);
   std::mt19937 random_{1};
 };
 
@@ -129,16 +147,21 @@ TEST_F(BlockCompressionTest, Lz4IsHardlyTriedWhereItSavesNothing) {
   Area area = lz4_->ObtainWorkingArea();
   int tried = 0;
   for (int i = 0; i < 2000; ++i) {
-    const std::string block = Hexadecimal();
-    std::string output(block.size() * 7 / 8, '\0');
-    size_t bytes = output.size();
     rocks::CompressionType type;
-    ASSERT_TRUE(lz4_->CompressBlock(block, output.data(), &bytes, &type, &area).ok());
+    tried += IsTriedByLz4(Hexadecimal(), &area, &type);
     EXPECT_EQ(type, rocks::kNoCompression);
-    tried += bytes != 0;  // RocksDB's sign of a block that did not fit
   }
-  EXPECT_GT(tried, 2000 / 128);
-  EXPECT_LT(tried, 40);
+  EXPECT_GT(tried, 2000 / 20);
+  EXPECT_LT(tried, 2000 / 16);
+}
+
+TEST_F(BlockCompressionTest, Lz4IsHardlyTriedSoonAfterText) {
+  Area area = lz4_->ObtainWorkingArea();
+  rocks::CompressionType type;
+  for (int i = 0; i < 2000; ++i) EXPECT_TRUE(IsTriedByLz4(Text(), &area, &type));
+  int tried = 0;
+  for (int i = 0; i < 2000; ++i) tried += IsTriedByLz4(Hexadecimal(), &area, &type);
+  EXPECT_LT(tried, 800);
 }
 
 TEST_F(BlockCompressionTest, Lz4CompressesAllTextAsRocksDbDoes) {
@@ -149,25 +172,44 @@ TEST_F(BlockCompressionTest, Lz4CompressesAllTextAsRocksDbDoes) {
     const std::string compressed = Compress(lz4_.get(), block, &area, &type);
     ASSERT_EQ(type, rocks::kLZ4Compression);
     EXPECT_EQ(compressed, Compress(builtin_lz4_.get(), block, nullptr, &type));
+    EXPECT_EQ(Decompress(*rocks::GetBuiltinV2CompressionManager(), compressed, type), block);
   }
 }
 
 TEST_F(BlockCompressionTest, Lz4CompressesTextSoonAfterwards) {
-  Area area = lz4_->ObtainWorkingArea();
-  rocks::CompressionType type;
-  for (int i = 0; i < 1000; ++i) (void)Compress(lz4_.get(), Hexadecimal(), &area, &type);
-  uint32_t left = 0;
-  for (type = rocks::kNoCompression; type == rocks::kNoCompression; ++left) {
-    (void)Compress(lz4_.get(), Text(), &area, &type);
-    ASSERT_LE(left, CompressionEffort::kBlocksBetweenTrialsMax);
+  for (const size_t times : {1, 500}) {  // a row of 4 MiB weighs no more than others
+    Area area = lz4_->ObtainWorkingArea();
+    rocks::CompressionType type;
+    for (int i = 0; i < 1000; ++i) (void)IsTriedByLz4(Hexadecimal(), &area, &type);
+    std::string large;
+    for (size_t i = 0; i < times; ++i) large += Hexadecimal();
+    while (!IsTriedByLz4(large, &area, &type)) continue;
+    int waited = 0;
+    for (; !IsTriedByLz4(Text(), &area, &type); ++waited) EXPECT_EQ(type, rocks::kNoCompression);
+    EXPECT_EQ(waited, 16);
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(IsTriedByLz4(Text(), &area, &type));
   }
 }
 
-TEST_F(BlockCompressionTest, Lz4WithoutAWorkingAreaTriesEachBlock) {
-  rocks::CompressionType type;
-  for (int i = 0; i < 20; ++i) (void)Compress(lz4_.get(), Hexadecimal(), nullptr, &type);
-  (void)Compress(lz4_.get(), Text(), nullptr, &type);
-  EXPECT_EQ(type, rocks::kLZ4Compression);
+TEST_F(BlockCompressionTest, Lz4CompressesTextAmongOthers) {
+  Area area = lz4_->ObtainWorkingArea();
+  int texts = 0, compressed = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const bool is_text = random_() % 5 == 0;
+    rocks::CompressionType type;
+    (void)IsTriedByLz4(is_text ? Text() : Hexadecimal(), &area, &type);
+    texts += is_text;
+    compressed += type == rocks::kLZ4Compression;
+  }
+  EXPECT_GT(compressed, texts * 3 / 4);
+}
+
+TEST_F(BlockCompressionTest, Lz4WithoutAWorkingAreaOfItsOwnTriesEachBlock) {
+  Area foreign = compressor_->ObtainWorkingArea();
+  for (Area* area : {static_cast<Area*>(nullptr), &foreign}) {
+    rocks::CompressionType type;
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(IsTriedByLz4(Hexadecimal(), area, &type));
+  }
 }
 
 TEST_F(BlockCompressionTest, AnySizeComesBackWithAndWithoutAWorkingArea) {
@@ -206,10 +248,17 @@ TEST_F(BlockCompressionTest, OtherSettingsAreRocksDbs) {
   options.checksum = true;
   EXPECT_EQ(name(options, rocks::kZSTD), builtin_->Name());
   options = {};
-  EXPECT_EQ(name(options, rocks::kLZ4Compression), lz4_->Name());
-  EXPECT_STRNE(lz4_->Name(), compressor_->Name());
-  options.max_dict_bytes = 4096;
   EXPECT_EQ(name(options, rocks::kLZ4Compression), builtin_lz4_->Name());
+  EXPECT_STREQ(Lz4(options, /*is_bottommost=*/true)->Name(), builtin_lz4_->Name());
+  EXPECT_STRNE(Lz4(options, /*is_bottommost=*/false)->Name(), builtin_lz4_->Name());
+  EXPECT_STREQ(lz4_->Clone()->Name(), lz4_->Name());
+  options.level = -4;
+  EXPECT_STREQ(Lz4(options, /*is_bottommost=*/false)->Name(), lz4_->Name());
+  options.level = 1;  // LZ4HC
+  EXPECT_STRNE(Lz4(options, /*is_bottommost=*/false)->Name(), lz4_->Name());
+  options = {};
+  options.max_dict_bytes = 4096;
+  EXPECT_STRNE(Lz4(options, /*is_bottommost=*/false)->Name(), lz4_->Name());
   EXPECT_EQ(ours_->GetCompressor(AtLevel(kZstdLevel), rocks::kNoCompression), nullptr);
 }
 

@@ -14,9 +14,13 @@ namespace cairn::store {
 // Thread rule: one thread at a time.
 class CompressionEffort {
  public:
-  // The first trials of steady data are this near to each other, later ones further and further apart.
+  // The first trials of steady data are this near to each other, later ones further and further apart, up to the maximum.
   static constexpr uint32_t kBlocksBetweenTrialsMin = 4;
   static constexpr uint32_t kBlocksBetweenTrialsMax = 128;
+
+  explicit CompressionEffort(uint32_t blocks_between_trials_max = kBlocksBetweenTrialsMax)
+      : blocks_between_trials_max_(blocks_between_trials_max) {}
+
   // The light effort may make so small a part more: what differs by less is an accident of the sample.
   static constexpr uint64_t kTolerance = 256;
 
@@ -33,7 +37,7 @@ class CompressionEffort {
     light_bytes_ = light_bytes_ / 4 * 3 + light_bytes;
     full_bytes_ = full_bytes_ / 4 * 3 + full_bytes;
     const bool light = light_bytes_ <= full_bytes_ + full_bytes_ / kTolerance;
-    interval_ = light == light_ ? std::min(2 * interval_, kBlocksBetweenTrialsMax) : kBlocksBetweenTrialsMin;
+    interval_ = light == light_ ? std::min(2 * interval_, blocks_between_trials_max_) : kBlocksBetweenTrialsMin;
     light_ = light;
     blocks_left_ = interval_;
   }
@@ -41,6 +45,7 @@ class CompressionEffort {
   bool light() const { return light_; }
 
  private:
+  const uint32_t blocks_between_trials_max_;
   uint64_t light_bytes_ = 0;
   uint64_t full_bytes_ = 0;
   uint32_t interval_ = kBlocksBetweenTrialsMin;

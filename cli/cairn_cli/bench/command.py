@@ -196,7 +196,8 @@ def _head(workload: Workload, options: argparse.Namespace, hierarchy: conditions
     device = conditions.DEVICES[options.conditions.device]
     stated = asdict(options.conditions) | {
         "memory_limit": f"cgroup v{hierarchy.version}" if hierarchy and options.conditions.memory_bytes else "none",
-        "cache_bytes": engines.cache_bytes(options.cache_memory_bytes) if workload.NEEDS_SERVER else None,
+        "cache_bytes": {engine.name: engines.cache_bytes(options.cache_memory_bytes, engine)
+                        for engine in options.engines} if workload.NEEDS_SERVER else None,
         "device_limits": asdict(device) if device.limited else None, "side_by_side": options.side_by_side,
         "one_core": options.one_core}
     common = ("engines", "conditions", "json", "command", "workload")

@@ -10,8 +10,10 @@ from pathlib import Path
 from cairn_cli.errors import CairnError
 
 _MIB = 1 << 20
-# What a server needs beside its engine's cache: code, connections, transactions, compactions.
+# What a server needs beside its engine's cache: code, connections, transactions, compactions; and, where files are read
+# through it, a page cache. InnoDB passes that by: what is left to it there, it would not use.
 _BESIDE_CACHE_BYTES = 224 * _MIB
+_BESIDE_POOL_BYTES = 144 * _MIB
 _CACHE_SHARE = 0.7
 _CACHE_BYTES_MIN = 16 * _MIB
 
@@ -86,12 +88,13 @@ def check_installed(engines: Sequence[Engine], plugin_directory: Path) -> None:
                              " (./cairn setup and ./cairn build make the private server)")
 
 
-def cache_bytes(memory_bytes: int) -> int:
-    """The engine's cache under a memory limit: the same for every engine.
+def cache_bytes(memory_bytes: int, engine: Engine) -> int:
+    """The engine's cache under a memory limit, the same for all where there is plenty.
 
-    70 % of the limit, or what is left beside 224 MiB for the rest of the server, if that is less.
+    70 % of the limit, or what is left beside the rest of the server, if that is less: 224 MiB, with InnoDB 144.
     """
-    share = min(int(memory_bytes * _CACHE_SHARE), memory_bytes - _BESIDE_CACHE_BYTES)
+    beside = _BESIDE_POOL_BYTES if engine.client_name == "InnoDB" else _BESIDE_CACHE_BYTES
+    share = min(int(memory_bytes * _CACHE_SHARE), memory_bytes - beside)
     return max(_CACHE_BYTES_MIN, share // _MIB * _MIB)
 
 
@@ -104,7 +107,7 @@ def server_options(engine: Engine, *, memory_bytes: int, flush_setting: int,
 
 def _server_options(engine: Engine, memory_bytes: int, flush_setting: int, direct_writes: bool) -> list[str]:
     options = ["--skip-log-bin", "--performance-schema=OFF", "--max-connections=400"]
-    cache = cache_bytes(memory_bytes)
+    cache = cache_bytes(memory_bytes, engine)
     if engine.client_name == "InnoDB":
         return options + _innodb(engine, cache, memory_bytes, flush_setting)
     # The server's own tables need little of InnoDB.

@@ -97,7 +97,7 @@ class Instance:
         if self._was_killed():
             limit_mib = self.memory_bytes >> 20
             return (f"{self.engine.name}: the kernel killed the server: out of memory, the cgroup's limit "
-                    f"is {limit_mib} MiB (its cache was {engines.cache_bytes(self.memory_bytes) >> 20} MiB)")
+                    f"is {limit_mib} MiB (its cache was {engines.cache_bytes(self.memory_bytes, self.engine) >> 20} MiB)")
         said = [line for line in self.server.log_tail(_LOG_LINES).splitlines()
                 if "[Note]" not in line and not line.startswith("Version:")]
         kept = self.scratch / "server.log"  # the server's folder will be deleted
