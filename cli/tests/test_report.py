@@ -258,9 +258,9 @@ class ReadmeTest(SamplesTest):
         path.write_text("# A\n\n<!-- results:begin: old -->\nold\n<!-- results:end -->\n\nafter \\1\n",
                         encoding="utf-8")
         block = readme.block(results, None, self.folder / report.PAGE)
-        readme.refresh(path, block)
+        readme.refresh(path, "results", block)
         once = path.read_text(encoding="utf-8")
-        readme.refresh(path, block)
+        readme.refresh(path, "results", block)
         self.assertEqual(once, path.read_text(encoding="utf-8"))
         self.assertTrue(once.startswith("# A\n\n<!-- results:begin"))
         self.assertTrue(once.endswith("<!-- results:end -->\n\nafter \\1\n"))
@@ -273,7 +273,7 @@ class ReadmeTest(SamplesTest):
         path = self.folder / "README.md"
         path.write_text("# A\n", encoding="utf-8")
         with self.assertRaisesRegex(CairnError, "has 0 blocks"):
-            readme.refresh(path, "text")
+            readme.refresh(path, "results", "text")
 
 
 class NumbersTest(unittest.TestCase):

@@ -113,5 +113,5 @@ maria_declare_plugin(cairn){
     cairn::server::kStatusVariables,
     cairn::server::kSystemVariables,
     "0.1",
-    MariaDB_PLUGIN_MATURITY_STABLE,
+    MariaDB_PLUGIN_MATURITY_GAMMA,
 } maria_declare_plugin_end;

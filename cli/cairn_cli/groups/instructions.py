@@ -17,7 +17,7 @@ from cairn_cli.group_report import Report
 from cairn_cli.groups import Context, locked_instructions
 
 BASELINE = paths.ROOT / "test" / "instructions" / "baseline.json"
-PAGE = paths.ROOT / "docs" / "performance.md"
+PAGE = paths.ROOT / "docs" / "instructions.md"
 RECORD = "CAIRN_RECORD_INSTRUCTIONS"
 GROWTH_MAX_PERCENT = 3.0
 
@@ -114,7 +114,7 @@ def compare(baseline: Counts, counted: Counts, dumps: Path, report: Report) -> N
             report.failed(name, f"{old:.1f} instructions have become {new:.1f}: {growth_percent:+.1f} %,"
                                 f" at most {GROWTH_MAX_PERCENT:+.1f} %\n"
                                 f"where they are: callgrind_annotate --threshold=100"
-                                f" {_shown(dumps / name)}.callgrind (docs/performance.md)\n"
+                                f" {_shown(dumps / name)}.callgrind (docs/instructions.md)\n"
                                 f"if they are worth it: {_HOW_TO_RECORD}")
             continue
         if growth_percent < -GROWTH_MAX_PERCENT:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cairn_cli import console, paths
 from cairn_cli.errors import CairnError
-from cairn_cli.report import load, readme, summary
+from cairn_cli.report import goals, load, readme, summary
 from cairn_cli.report.model import Result
 
 HELP = "make a page with tables and pictures from benchmark results"
@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"folder of results; {PAGE} and the pictures are written there")
     parser.add_argument("--base", metavar="ENGINE", help="compare with this engine (default: innodb)")
     parser.add_argument("--no-pictures", action="store_true", help="only the page")
-    parser.add_argument("--readme", action="store_true",
-                        help="also put a summary between the markers in README.md")
+    parser.add_argument("--pages", action="store_true",
+                        help="also put a summary between the markers in README.md, and the goals in docs/performance.md")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,9 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
     page = arguments.directory / PAGE
     page.write_text(summary.document(results, arguments.base, pictures), encoding="utf-8")
     console.say(f"{page}: {len(results)} results, {sum(map(len, pictures.values()))} pictures")
-    if arguments.readme:
-        readme.refresh(paths.ROOT / "README.md", readme.block(results, arguments.base, page))
-        console.say("README.md: summary refreshed")
+    if arguments.pages:
+        readme.refresh(paths.ROOT / "README.md", "results", readme.block(results, arguments.base, page))
+        readme.refresh(paths.ROOT / "docs" / "performance.md", "goals", goals.block(arguments.directory))
+        console.say("README.md and docs/performance.md: refreshed")
     return 0
 
 

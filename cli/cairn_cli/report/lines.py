@@ -76,8 +76,12 @@ class Lines:
 
     def relative_rate(self, engine: str, name: str) -> float | None:
         """To the base's."""
-        found = self._relative(self._rates, engine, name)
+        found = self.relative_rates(engine, name)
         return found.median if found else None
+
+    def relative_rates(self, engine: str, name: str) -> Figure | None:
+        """To the base's, over the repeats."""
+        return self._relative(self._rates, engine, name)
 
     def _relative(self, kept: _Kept, engine: str, name: str) -> Figure | None:
         """The ratios to the base's within each repeat, in which both were measured seconds or minutes apart: a machine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The summary in the README, between two markers: a table for each workload and where the rest is."""
+"""What is written into pages, between two markers: in the README a table for each workload, and where the rest is."""
 
 import os
 import re
@@ -13,21 +13,21 @@ from cairn_cli.report import markdown, model, summary, tables
 from cairn_cli.report.lines import Lines
 from cairn_cli.report.model import Column, Result
 
-_MARKED = re.compile(r"<!-- results:begin.*?-->.*?<!-- results:end -->", re.DOTALL)
-_BEGIN, _END = "<!-- results:begin: written by `./cairn report --readme` -->", "<!-- results:end -->"
 # Where a table has more columns than these.
 _CHOSEN = ("rate", "outcome.detail.reached_percent", "metrics.per_operation.reads", "metrics.per_operation.written_kb",
            "metrics.per_operation.server_cpu_us", "metrics.size.database_bytes", "metrics.memory.peak_rss_bytes",
            "outcome.latencies.UPDATE_NODE.p99_ms", "outcome.latencies.GET_LINKS_LIST.p99_ms")
 
 
-def refresh(path: Path, block: str) -> None:
-    """Replaces what lies between the markers."""
-    text = path.read_text(encoding="utf-8")
-    fresh, count = _MARKED.subn(lambda _: f"{_BEGIN}\n\n{block}\n\n{_END}", text)
+def refresh(path: Path, name: str, text: str) -> None:
+    """Replaces what lies between the markers of that name."""
+    begin, end = f"<!-- {name}:begin: written by `./cairn report --pages` -->", f"<!-- {name}:end -->"
+    page = path.read_text(encoding="utf-8")
+    marked = re.compile(f"<!-- {name}:begin.*?-->.*?{end}", re.DOTALL)
+    fresh, count = marked.subn(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
     if count != 1:
-        raise CairnError(f"{path}: has {count} blocks from <!-- results:begin --> to {_END}, not one")
-    if fresh != text:
+        raise CairnError(f"{path}: has {count} blocks from <!-- {name}:begin --> to {end}, not one")
+    if fresh != page:
         path.write_text(fresh, encoding="utf-8")
 
 
