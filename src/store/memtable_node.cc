@@ -3,6 +3,7 @@
 #include "store/memtable_node.h"
 
 #include <bit>
+#include <cstring>
 
 #include <immintrin.h>
 #include <sched.h>
@@ -89,6 +90,26 @@ void MoveSlots(Node* node, unsigned kept, unsigned first, Node* right) {
   LengthenPrefix(right);
 }
 
+// Whether two neighbours are versions of one key. Most have other heads, and need no look at the entries.
+bool AreVersionsOfOneKey(const MemtableLeaf& leaf, unsigned newer, unsigned older) {
+  if (leaf.heads[newer].Get() != leaf.heads[older].Get()) return false;
+  const EntryKey a = EntryKey::Of(leaf.entries[newer].Get()), b = EntryKey::Of(leaf.entries[older].Get());
+  return a.size == b.size && std::memcmp(a.data, b.data, a.size) == 0;
+}
+
+// After an entry has come into `slot`; `count` are there now.
+void NoteVersions(MemtableLeaf* leaf, unsigned slot, unsigned count) {
+  const uint64_t before = leaf->older.Get(), below = (uint64_t{1} << slot) - 1;
+  uint64_t older = (before & below) | (before & ~below) << 1;
+  const auto set = [&](unsigned at, bool is_older) {
+    const uint64_t bit = uint64_t{1} << at;
+    older = is_older ? older | bit : older & ~bit;
+  };
+  set(slot, slot != 0 && AreVersionsOfOneKey(*leaf, slot - 1, slot));
+  if (slot + 1 < count) set(slot + 1, AreVersionsOfOneKey(*leaf, slot, slot + 1));
+  leaf->older.Set(older);
+}
+
 }  // namespace
 
 uint64_t VersionLock::WaitAndRead() const {
@@ -105,9 +126,11 @@ uint64_t VersionLock::WaitAndRead() const {
 }
 
 void InsertEntry(MemtableLeaf* leaf, unsigned slot, const MemtableTarget& target, const char* entry) {
+  const unsigned count = leaf->count.Get() + 1u;
   InsertInto(leaf, slot, target.key, entry);
+  NoteVersions(leaf, slot, count);
   leaf->last_slot.Set(static_cast<uint16_t>(slot));
-  leaf->count.Set(static_cast<uint16_t>(leaf->count.Get() + 1));
+  leaf->count.Set(static_cast<uint16_t>(count));
 }
 
 void InsertSeparator(MemtableInner* inner, const char* separator, MemtableNode* right) {
@@ -122,6 +145,10 @@ void InsertSeparator(MemtableInner* inner, const char* separator, MemtableNode* 
 
 void MoveUpperPart(MemtableLeaf* leaf, unsigned at, const char* separator, MemtableLeaf* right) {
   MoveSlots(leaf, at, at, right);
+  // All may stay, as the new entry goes behind them.
+  const uint64_t older = leaf->older.Get(), kept = at == MemtableLeaf::kSlots ? ~uint64_t{0} : (uint64_t{1} << at) - 1;
+  leaf->older.Set(older & kept);
+  right->older.Set(at == MemtableLeaf::kSlots ? 0 : older >> at & ~uint64_t{1});
   right->upper.Set(leaf->upper.Get());
   right->next.Set(leaf->next.Get());
   leaf->next.Set(right);

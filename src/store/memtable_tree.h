@@ -44,8 +44,10 @@ class MemtableTree {
   void FindBefore(const MemtableTarget& target, bool or_equal, Position* position) const;
   void FindFirst(Position* position) const;
   void FindLast(Position* position) const;
-  // Precondition: position->entry != nullptr.
+  // Precondition of all three: position->entry != nullptr.
   void Next(Position* position) const;
+  // Next(), but passes by older versions of the entry's key: as a rule all of them, always at most these.
+  void NextKey(Position* position) const;
   void Prev(Position* position) const;
 
   // About how many entries are from `first` on and before `end`; exact within one leaf.
@@ -91,6 +93,7 @@ class MemtableTree {
   const MemtableLeaf* ReadLeaf(const MemtableTarget& target, bool after_equal, uint64_t* version) const;
   static bool LoadSlot(const MemtableLeaf* leaf, uint64_t version, unsigned slot, Position* position);
   static bool LoadFirst(const MemtableLeaf* leaf, Position* position);
+  static void GoTo(unsigned slot, Position* position);
   static void FindBehind(Position* position);
   bool TryFindLast(Position* position) const;
   bool ReadPath(const MemtableTarget& target, Path* path) const;

@@ -89,6 +89,25 @@ void ExpectWalks(const Tree& tree, const Model& model) {
   EXPECT_EQ(Shown(position), "none");
 }
 
+// A walk that passes by older versions meets the newest of each key, and older ones only where a leaf begins with them.
+void ExpectWalkOverKeys(const Tree& tree, const Model& model) {
+  MemtableTree::Position position;
+  tree.tree.FindFirst(&position);
+  auto at = model.begin();
+  while (at != model.end()) {
+    ASSERT_EQ(Shown(position), Shown(model, at));
+    const MemtableLeaf* const leaf = position.leaf;
+    tree.tree.NextKey(&position);
+    for (const std::string key = at->key; at != model.end() && at->key == key; ++at) {
+      if (Shown(position) != Shown(model, at)) continue;
+      ASSERT_NE(position.leaf, leaf);
+      ASSERT_EQ(position.slot, 0u);
+      break;
+    }
+  }
+  EXPECT_EQ(Shown(position), "none");
+}
+
 void ExpectSeeks(const Tree& tree, const Model& model, const Versioned& wanted) {
   const std::string entry = Encode(wanted.key, wanted.sequence);
   const MemtableTarget target(EntryKey::Of(entry.data()));
@@ -142,8 +161,12 @@ TEST_P(MemtableTreeTest, IsASortedSet) {
     if (round % 10 == 0) {
       ASSERT_NO_FATAL_FAILURE(ExpectSeeks(tree, model, {GetParam().make(random), random() % 100}));
     }
+    if (round % 100 == 0) {
+      ASSERT_NO_FATAL_FAILURE(ExpectWalkOverKeys(tree, model));
+    }
   }
   ExpectWalks(tree, model);
+  ExpectWalkOverKeys(tree, model);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, MemtableTreeTest, testing::ValuesIn(kShapes));
@@ -196,6 +219,24 @@ TEST(MemtableTree, AWalkGoesOnInLeavesThatWereSplit) {
   EXPECT_EQ(down.entry, nullptr);
 }
 
+// As updates make them: newer and newer versions of rows that come in any order.
+TEST(MemtableTree, AWalkOverKeysStepsOncePerKey) {
+  constexpr uint64_t kKeys = 1000, kVersions = 20;
+  std::mt19937_64 random(5);
+  Tree tree;
+  for (uint64_t i = 0; i < kKeys * kVersions; ++i) ASSERT_TRUE(tree.Insert({Number(1, random() % kKeys), i}));
+  uint64_t keys = 0, steps = 0;
+  std::string before;
+  MemtableTree::Position position;
+  for (tree.tree.FindFirst(&position); position.entry != nullptr; tree.tree.NextKey(&position), ++steps) {
+    const std::string key = Decode(position.entry).key;
+    keys += key != before;
+    before = key;
+  }
+  EXPECT_EQ(keys, kKeys);
+  EXPECT_LT(steps, 2 * kKeys);  // some keys lie in two leaves
+}
+
 uint64_t Estimate(const Tree& tree, const std::string& from, const std::string& to) {
   const std::string first = Encode(from, 1000), end = Encode(to, 1000);
   return tree.tree.EstimateBetween(MemtableTarget(EntryKey::Of(first.data())), MemtableTarget(EntryKey::Of(end.data())));
@@ -238,7 +279,7 @@ TEST(MemtableTree, ReadersSeeAllThatWasInsertedBeforeThem) {
     running.fetch_sub(1);
   };
   const auto read = [&](bool up) {
-    for (bool last = false; !last;) {
+    for (bool last = false, passes_older = false; !last; passes_older = !passes_older) {
       last = running.load() == 0;
       uint64_t least[kWriters], seen[kWriters] = {};
       std::set<std::string> expected;
@@ -249,7 +290,7 @@ TEST(MemtableTree, ReadersSeeAllThatWasInsertedBeforeThem) {
       MemtableTree::Position position;
       std::string before;
       for (up ? tree.tree.FindFirst(&position) : tree.tree.FindLast(&position); position.entry != nullptr;
-           up ? tree.tree.Next(&position) : tree.tree.Prev(&position)) {
+           up ? (passes_older ? tree.tree.NextKey(&position) : tree.tree.Next(&position)) : tree.tree.Prev(&position)) {
         const Versioned at = Decode(position.entry);
         ASSERT_TRUE(before.empty() || (before < at.key) == up);
         before = at.key;
@@ -270,6 +311,32 @@ TEST(MemtableTree, ReadersSeeAllThatWasInsertedBeforeThem) {
     for (uint64_t i = 0; i < kEach; ++i) model.insert({key_of(w, i), 1});
   }
   ExpectWalks(tree, model);
+}
+
+TEST(MemtableTree, AWalkOverKeysMissesNoneWhileVersionsComeIn) {
+  constexpr uint64_t kKeys = 500, kWriters = 2, kEach = 20'000;
+  Tree tree;
+  for (uint64_t key = 0; key < kKeys; ++key) ASSERT_TRUE(tree.Insert({Number(1, key), 0}));
+  std::atomic<uint64_t> running = kWriters;
+  const auto write = [&](uint64_t writer) {
+    std::mt19937_64 random(writer);
+    for (uint64_t i = 0; i < kEach; ++i) ASSERT_TRUE(tree.Insert({Number(1, random() % kKeys), 1 + i * kWriters + writer}));
+    running.fetch_sub(1);
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t writer = 0; writer < kWriters; ++writer) threads.emplace_back(write, writer);
+  for (bool last = false; !last;) {
+    last = running.load() == 0;
+    MemtableTree::Position position;
+    tree.tree.FindFirst(&position);
+    for (uint64_t key = 0; key < kKeys; ++key) {
+      ASSERT_NE(position.entry, nullptr);
+      ASSERT_EQ(Decode(position.entry).key, Number(1, key));
+      while (position.entry != nullptr && Decode(position.entry).key == Number(1, key)) tree.tree.NextKey(&position);
+    }
+    ASSERT_EQ(position.entry, nullptr);
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 // What look-ups may give for an entry that was inserted before, and is not the first, while others come in around it.

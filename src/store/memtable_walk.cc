@@ -134,9 +134,13 @@ void MemtableTree::FindLast(Position* position) const {
   }
 }
 
-void MemtableTree::Next(Position* position) const {
+void MemtableTree::Next(Position* position) const { GoTo(position->slot + 1, position); }
+
+void MemtableTree::NextKey(Position* position) const { GoTo(position->leaf->SlotBehindKey(position->slot), position); }
+
+// To that slot of the leaf, or behind its end.
+inline void MemtableTree::GoTo(unsigned slot, Position* position) {
   const MemtableLeaf* leaf = position->leaf;
-  const unsigned slot = position->slot + 1;
   const unsigned count = leaf->count.Get();
   if (slot < count) {
     // An old slot behind the end is of no use, but an entry too.

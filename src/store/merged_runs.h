@@ -52,28 +52,9 @@ class MergedRuns final : public rocks::InternalIterator {
   void Next() override { NextAndGetResult(&ignored_); }
   void Prev() override;
 
-  bool NextAndGetResult(rocks::IterateResult* result) override {
-    if (__builtin_expect(!forward_, false)) {
-      Turn<true>();
-      if (current_ == kNone) return false;
-    }
-    Source& at = sources_[current_];
-    if (at.files != nullptr) {
-      if (at.files->NextAndGetResult(result) && ComesFirst<true>(EntryKey::OfInternal(ToBytes(result->key)))) return true;
-    } else {
-      at.tree->Next(&at.position);
-      if (at.position.entry != nullptr) {
-        at.key = EntryKey::Of(at.position.entry);
-        if (ComesFirst<true>(at.key)) {
-          result->key = at.InternalKey();
-          result->bound_check_result = rocks::IterBoundCheck::kUnknown;
-          result->value_prepared = true;
-          return true;
-        }
-      }
-    }
-    return GoOnForward(result);
-  }
+  bool NextAndGetResult(rocks::IterateResult* result) override { return Advance<false>(result); }
+  // The same, but may pass by older versions of the current key.
+  bool NextKeyAndGetResult(rocks::IterateResult* result) { return Advance<true>(result); }
 
   bool Valid() const override { return current_ != kNone; }
   rocks::Slice key() const override {
@@ -91,6 +72,30 @@ class MergedRuns final : public rocks::InternalIterator {
   }
 
  private:
+  template <bool kMayPassOlder>
+  bool Advance(rocks::IterateResult* result) {
+    if (__builtin_expect(!forward_, false)) {
+      Turn<true>();
+      if (current_ == kNone) return false;
+    }
+    Source& at = sources_[current_];
+    if (at.files != nullptr) {
+      if (at.files->NextAndGetResult(result) && ComesFirst<true>(EntryKey::OfInternal(ToBytes(result->key)))) return true;
+    } else {
+      kMayPassOlder ? at.tree->NextKey(&at.position) : at.tree->Next(&at.position);
+      if (at.position.entry != nullptr) {
+        at.key = EntryKey::Of(at.position.entry);
+        if (ComesFirst<true>(at.key)) {
+          result->key = at.InternalKey();
+          result->bound_check_result = rocks::IterBoundCheck::kUnknown;
+          result->value_prepared = true;
+          return true;
+        }
+      }
+    }
+    return GoOnForward(result);
+  }
+
   static constexpr size_t kMemtablesMax = 4;
   static constexpr size_t kSourcesMax = FileRuns::kMax + kMemtablesMax;
   static constexpr size_t kNone = SIZE_MAX;

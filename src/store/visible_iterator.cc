@@ -265,7 +265,7 @@ void VisibleIterator::Next() {
   // A sequence number of 0 is given by compaction to the only version there is.
   const bool may_have_older = sequence_ != 0;
   if (may_have_older) skipped_.Assign(key_);
-  Advance();
+  Advance(/*hides_older=*/true);
   FindForward(may_have_older);
 }
 
@@ -321,7 +321,7 @@ void VisibleIterator::SkipHiddenForward(const Version& version, bool is_skipped,
       return LoadPosition();
     }
   }
-  Advance();
+  Advance(/*hides_older=*/version.sequence <= snapshot_sequence_);
 }
 
 void VisibleIterator::SeekForPrev(ByteView key) {

@@ -116,11 +116,12 @@ class VisibleIterator final {
     if (files_.has_value()) return ask(*files_);
     return merged_.has_value() ? ask(*merged_) : ask(*stream_);
   }
-  void Advance() {
+  // `hides_older`: further versions of the key that the stream stands on are not to be seen, and may be passed by.
+  void Advance(bool hides_older) {
     if (files_.has_value()) {
       has_entry_ = files_->NextAndGetResult(&entry_);
     } else if (merged_.has_value()) {
-      has_entry_ = merged_->NextAndGetResult(&entry_);
+      has_entry_ = hides_older ? merged_->NextKeyAndGetResult(&entry_) : merged_->NextAndGetResult(&entry_);
     } else {
       has_entry_ = stream_->NextAndGetResult(&entry_) && !RefusesShort(entry_.key);
     }
