@@ -96,8 +96,9 @@ class Instance:
         """Says why the server is gone: the kernel for want of memory, or its own log's end."""
         if self._was_killed():
             limit_mib = self.memory_bytes >> 20
+            cache_mib = engines.cache_bytes(self.memory_bytes, self.engine) >> 20
             return (f"{self.engine.name}: the kernel killed the server: out of memory, the cgroup's limit "
-                    f"is {limit_mib} MiB (its cache was {engines.cache_bytes(self.memory_bytes, self.engine) >> 20} MiB)")
+                    f"is {limit_mib} MiB (its cache was {cache_mib} MiB)")
         said = [line for line in self.server.log_tail(_LOG_LINES).splitlines()
                 if "[Note]" not in line and not line.startswith("Version:")]
         kept = self.scratch / "server.log"  # the server's folder will be deleted

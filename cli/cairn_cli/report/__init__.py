@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", metavar="ENGINE", help="compare with this engine (default: innodb)")
     parser.add_argument("--no-pictures", action="store_true", help="only the page")
     parser.add_argument("--pages", action="store_true",
-                        help="also put a summary between the markers in README.md, and the goals in docs/performance.md")
+                        help="also put a summary between the markers in README.md, the goals in docs/performance.md")
 
 
 def run(arguments: argparse.Namespace) -> int:
