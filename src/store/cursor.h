@@ -31,7 +31,7 @@ struct CursorOptions {
   uint64_t readahead_bytes = 0;
   // False keeps a big scan from pushing everything else out of the block cache.
   bool fill_cache = true;
-  // Once another thread has set it, a move that steps over many entries that are not to be seen ends with kInterrupted; the
+  // Once another thread has set it, a move that looks at many entries that are not to be seen ends with kInterrupted; the
   // cursor must then be opened again. Asked every kHiddenPerPoll of them. Must outlive the cursor's being open.
   const std::atomic<bool>* interrupted = nullptr;
   static constexpr uint64_t kHiddenPerPoll = 1024;

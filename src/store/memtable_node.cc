@@ -90,24 +90,25 @@ void MoveSlots(Node* node, unsigned kept, unsigned first, Node* right) {
   LengthenPrefix(right);
 }
 
-// Whether two neighbours are versions of one key. Most have other heads, and need no look at the entries.
-bool AreVersionsOfOneKey(const MemtableLeaf& leaf, unsigned newer, unsigned older) {
-  if (leaf.heads[newer].Get() != leaf.heads[older].Get()) return false;
-  const EntryKey a = EntryKey::Of(leaf.entries[newer].Get()), b = EntryKey::Of(leaf.entries[older].Get());
-  return a.size == b.size && std::memcmp(a.data, b.data, a.size) == 0;
+// Whether the entry of `key`, in `slot`, is a version of the key of its neighbour. Most have other heads, and need no look at the
+// entry. What all keys of the leaf share, and the heads, need not be compared.
+bool IsVersionOf(const MemtableLeaf& leaf, unsigned slot, const EntryKey& key, unsigned neighbour) {
+  if (leaf.heads[slot].Get() != leaf.heads[neighbour].Get()) return false;
+  const EntryKey other = EntryKey::Of(leaf.entries[neighbour].Get());
+  if (key.size != other.size) return false;
+  const size_t known = std::min(leaf.prefix_bytes.Get() + sizeof(MemtableLeaf::Head), key.size);
+  return std::memcmp(key.data + known, other.data + known, key.size - known) == 0;
 }
 
-// After an entry has come into `slot`; `count` are there now.
-void NoteVersions(MemtableLeaf* leaf, unsigned slot, unsigned count) {
-  const uint64_t before = leaf->older.Get(), below = (uint64_t{1} << slot) - 1;
-  uint64_t older = (before & below) | (before & ~below) << 1;
-  const auto set = [&](unsigned at, bool is_older) {
-    const uint64_t bit = uint64_t{1} << at;
-    older = is_older ? older | bit : older & ~bit;
-  };
-  set(slot, slot != 0 && AreVersionsOfOneKey(*leaf, slot - 1, slot));
-  if (slot + 1 < count) set(slot + 1, AreVersionsOfOneKey(*leaf, slot, slot + 1));
-  leaf->older.Set(older);
+// After the entry of `key` has come into `slot`; `count` are there now.
+void NoteVersions(MemtableLeaf* leaf, unsigned slot, const EntryKey& key, unsigned count) {
+  const uint64_t bit = uint64_t{1} << slot, before = leaf->older.Get();
+  const uint64_t moved = (before & (bit - 1)) | (before & ~(bit - 1)) << 1;
+  if ((before & bit) != 0) return leaf->older.Set(moved | bit);  // between two versions of one key
+  // What is now behind it was no version of what is before it: so the new entry is of at most one of these keys.
+  const bool is_newer = slot + 1 < count && IsVersionOf(*leaf, slot, key, slot + 1);
+  const bool is_older = !is_newer && slot != 0 && IsVersionOf(*leaf, slot, key, slot - 1);
+  leaf->older.Set(moved | (is_newer ? bit << 1 : is_older ? bit : 0));
 }
 
 }  // namespace
@@ -128,7 +129,7 @@ uint64_t VersionLock::WaitAndRead() const {
 void InsertEntry(MemtableLeaf* leaf, unsigned slot, const MemtableTarget& target, const char* entry) {
   const unsigned count = leaf->count.Get() + 1u;
   InsertInto(leaf, slot, target.key, entry);
-  NoteVersions(leaf, slot, count);
+  NoteVersions(leaf, slot, target.key, count);
   leaf->last_slot.Set(static_cast<uint16_t>(slot));
   leaf->count.Set(static_cast<uint16_t>(count));
 }

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstdint>
 
 #include "store/memtable_key.h"
@@ -95,11 +94,8 @@ struct MemtableLeaf : MemtableNode {
   MemtableLeaf() : MemtableNode(0) {}
   static Head HeadOf(const EntryKey& key, size_t offset) { return static_cast<Head>(key.WordAt(offset) >> 32); }
 
-  // The first slot behind `slot` that is not known to have an older version of the same key; kSlots: none.
-  unsigned SlotBehindKey(unsigned slot) const {
-    const uint64_t others = ~older.Get() & ~uint64_t{1} << slot;
-    return static_cast<unsigned>(std::countr_zero(others));
-  }
+  // The slots behind `slot` that are not known to have an older version of the key before them, as bits.
+  uint64_t KeysBehind(unsigned slot) const { return ~older.Get() & ~uint64_t{1} << slot; }
 
   // All keys are less than the one of `upper`, which is in `next`; null in the last leaf.
   Shared<const char*> upper;

@@ -93,7 +93,7 @@ class MemtableTree {
   const MemtableLeaf* ReadLeaf(const MemtableTarget& target, bool after_equal, uint64_t* version) const;
   static bool LoadSlot(const MemtableLeaf* leaf, uint64_t version, unsigned slot, Position* position);
   static bool LoadFirst(const MemtableLeaf* leaf, Position* position);
-  static void GoTo(unsigned slot, Position* position);
+  static void GoTo(unsigned slot, unsigned ahead, Position* position);
   static void FindBehind(Position* position);
   bool TryFindLast(Position* position) const;
   bool ReadPath(const MemtableTarget& target, Path* path) const;

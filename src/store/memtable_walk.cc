@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Reads of a memtable's tree: seeks, steps and estimates.
 #include <algorithm>
+#include <bit>
 
 #include "store/memtable_tree.h"
 
@@ -134,17 +135,24 @@ void MemtableTree::FindLast(Position* position) const {
   }
 }
 
-void MemtableTree::Next(Position* position) const { GoTo(position->slot + 1, position); }
+void MemtableTree::Next(Position* position) const {
+  GoTo(position->slot + 1, position->slot + 1 + kPrefetchedAhead, position);
+}
 
-void MemtableTree::NextKey(Position* position) const { GoTo(position->leaf->SlotBehindKey(position->slot), position); }
+void MemtableTree::NextKey(Position* position) const {
+  const uint64_t next = position->leaf->KeysBehind(position->slot);
+  uint64_t ahead = next;
+  for (unsigned i = 0; i < kPrefetchedAhead; ++i) ahead &= ahead - 1;
+  GoTo(static_cast<unsigned>(std::countr_zero(next)), static_cast<unsigned>(std::countr_zero(ahead)), position);
+}
 
-// To that slot of the leaf, or behind its end.
-inline void MemtableTree::GoTo(unsigned slot, Position* position) {
+// To that slot of the leaf, or behind its end; `ahead` is one that will be asked for.
+inline void MemtableTree::GoTo(unsigned slot, unsigned ahead, Position* position) {
   const MemtableLeaf* leaf = position->leaf;
   const unsigned count = leaf->count.Get();
   if (slot < count) {
     // An old slot behind the end is of no use, but an entry too.
-    __builtin_prefetch(leaf->entries[std::min(slot + kPrefetchedAhead, MemtableLeaf::kSlots - 1)].Get());
+    __builtin_prefetch(leaf->entries[std::min(ahead, MemtableLeaf::kSlots - 1)].Get());
     if (LoadSlot(leaf, position->version, slot, position)) return;
   } else {
     const MemtableLeaf* next = leaf->next.Get();

@@ -16,7 +16,8 @@
 namespace cairn::store {
 
 // What walks have stepped over, since the store was opened: entries in the active memtable and in files of level 0
-// (which all seeks pass through), hidden versions and deletions too; most hide an older version, which is stepped over as well. A seek counts as kEntriesPerSeek entries for each file of level 0. Of the entries that
+// (which all seeks pass through), hidden versions and deletions too, but older versions in a leaf of a memtable only where the walk
+// looks at them (backward, or for an older view). A seek counts as kEntriesPerSeek entries for each file of level 0. Of the entries that
 // one walk meets in the memtable the first kFreeInMemtable do not count: in a file of their own they
 // would cost a seek more instead, so short walks gain nothing by a flush.
 struct WalkedEntries {

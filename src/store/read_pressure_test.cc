@@ -335,7 +335,7 @@ TEST_F(ReliefTest, WritersAreNotHarmed) {
   for (int round = 0; round < 30; ++round) {
     ASSERT_NO_FATAL_FAILURE(Write(round % 20));
     if (round % 10 == 9) {
-      ASSERT_NO_FATAL_FAILURE(Walk(true));
+      for (const bool forward : {true, false}) ASSERT_NO_FATAL_FAILURE(Walk(forward));
     }
     ASSERT_TRUE(store->RelieveReads(1).ok());
   }

@@ -69,7 +69,7 @@ class VisibleIterator final {
   ByteView value() const { return value_; }
   Status status() const;  // why it is not valid: ok at the end
 
-  // To be called for each entry that is passed by as not to be seen: asks now and then whether to go on. False: the walk
+  // To be called for each entry that was looked at and is not to be seen: asks now and then whether to go on. False: the walk
   // has ended with kInterrupted.
   bool PassHidden();
 
