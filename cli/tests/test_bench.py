@@ -78,7 +78,6 @@ class EnginesTest(unittest.TestCase):
             options = engines.server_options(engine, memory_bytes=1 << 30, flush_setting=0)
             self.assertEqual([option for option in options if "flush-log-at-trx-commit" in option][0][-2:], "=0")
 
-
     # In little memory InnoDB, which uses no page cache, may have more of it for its own.
     def test_little_memory(self) -> None:
         for mib, pool, cache in ((384, 240, 160), (256, 112, 32), (100, 16, 16)):

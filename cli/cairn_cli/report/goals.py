@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What Cairn is to reach against InnoDB and MyRocks, and whether the results of a folder reach it."""
 
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from cairn_cli.report import load, markdown
 from cairn_cli.report.lines import Lines
-from cairn_cli.report.model import Result, Run, figure
+from cairn_cli.report.model import Figure, Result, Run, figure
 
 _OURS = "cairn"
 _OTHERS = ("innodb", "myrocks")
@@ -73,25 +72,19 @@ def line(name: str) -> Measure:
 
 def worst_line(result: Result, _step: str, other: str) -> Ratio | None:
     """The line whose rate compares worst."""
-    lines = Lines(result, other)
-    found = [rates for name in lines.names if (rates := lines.relative_rates(_OURS, name))]
-    worst = min(found, key=lambda rates: rates.median, default=None)
-    return worst and Ratio(worst.median, worst.low, worst.high)
+    return _over_turns(min(_rates_of_lines(result, other), key=lambda rates: rates.median, default=None))
 
 
 def middle_line(result: Result, _step: str, other: str) -> Ratio | None:
     """The median of all lines' rates."""
-    lines = Lines(result, other)
-    found = [rates.median for name in lines.names if (rates := lines.relative_rates(_OURS, name))]
-    return Ratio(statistics.median(found), min(found), max(found)) if found else None
+    return _over_turns(figure([rates.median for rates in _rates_of_lines(result, other)]))
 
 
 def last_tenth(result: Result, step: str, _other: str) -> Ratio | None:
     """Of Cairn's own rate."""
-    values = [tenth / rate for run in result.good(_OURS, step)
-              if (tenth := run.value("outcome.detail.last_tenth_ips")) and (rate := run.value("rate"))]
-    found = figure(list(values))
-    return found and Ratio(found.median, found.low, found.high)
+    return _over_turns(figure([
+        tenth / rate for run in result.good(_OURS, step)
+        if (tenth := run.value("outcome.detail.last_tenth_ips")) and (rate := run.value("rate"))]))
 
 
 def best_setting(result: Result, step: str, _other: str) -> Ratio | None:
@@ -99,6 +92,15 @@ def best_setting(result: Result, step: str, _other: str) -> Ratio | None:
     variants = [engine for engine in result.engines if engine != _OURS]
     found = [ratio for engine in variants if (ratio := of("rate")(result, step, engine))]
     return min(found, key=lambda ratio: ratio.value, default=None)
+
+
+def _rates_of_lines(result: Result, other: str) -> list[Figure]:
+    lines = Lines(result, other)
+    return [rates for name in lines.names if (rates := lines.relative_rates(_OURS, name))]
+
+
+def _over_turns(found: Figure | None) -> Ratio | None:
+    return found and Ratio(found.median, found.low, found.high)
 
 
 def _ratio(result: Result, step: str, other: str, value: Callable[[Run], float | None]) -> Ratio | None:
@@ -127,7 +129,7 @@ _LOAD = Goal("load, rows/s", "load", of("rate"), {"innodb": 1.0, "myrocks": 2.0}
 
 
 def _time(name: str, line_name: str, innodb: float, myrocks: float) -> Goal:
-    return Goal(name, "", line(line_name), {"innodb": innodb, "myrocks": myrocks}, True)
+    return Goal(name, "", line(line_name), {"innodb": innodb, "myrocks": myrocks}, is_most=True)
 
 
 _INSERT = (
