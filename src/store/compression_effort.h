@@ -17,12 +17,11 @@ class CompressionEffort {
   // The first trials of steady data are this near to each other, later ones further and further apart, up to the maximum.
   static constexpr uint32_t kBlocksBetweenTrialsMin = 4;
   static constexpr uint32_t kBlocksBetweenTrialsMax = 128;
+  // The light effort may make so small a part more: what differs by less is an accident of the sample.
+  static constexpr uint64_t kTolerance = 256;
 
   explicit CompressionEffort(uint32_t blocks_between_trials_max = kBlocksBetweenTrialsMax)
       : blocks_between_trials_max_(blocks_between_trials_max) {}
-
-  // The light effort may make so small a part more: what differs by less is an accident of the sample.
-  static constexpr uint64_t kTolerance = 256;
 
   // Asked once for each block, before it is compressed. After true, NoteTrial() comes before the next question.
   bool TrialIsDue() {

@@ -146,10 +146,11 @@ void InsertSeparator(MemtableInner* inner, const char* separator, MemtableNode* 
 
 void MoveUpperPart(MemtableLeaf* leaf, unsigned at, const char* separator, MemtableLeaf* right) {
   MoveSlots(leaf, at, at, right);
-  // All may stay, as the new entry goes behind them.
-  const uint64_t older = leaf->older.Get(), kept = at == MemtableLeaf::kSlots ? ~uint64_t{0} : (uint64_t{1} << at) - 1;
-  leaf->older.Set(older & kept);
-  right->older.Set(at == MemtableLeaf::kSlots ? 0 : older >> at & ~uint64_t{1});
+  if (at != MemtableLeaf::kSlots) {  // else all stay, as the new entry goes behind them
+    const uint64_t older = leaf->older.Get();
+    leaf->older.Set(older & ((uint64_t{1} << at) - 1));
+    right->older.Set(older >> at & ~uint64_t{1});
+  }
   right->upper.Set(leaf->upper.Get());
   right->next.Set(leaf->next.Get());
   leaf->next.Set(right);

@@ -102,6 +102,7 @@ struct MemtableLeaf : MemtableNode {
   Shared<MemtableLeaf*> next;
   // A bit for each slot: its entry is an older version of the one in the slot before it. Of the first slot that is not known.
   Shared<uint64_t> older;
+  static_assert(kSlots == 64);
   Shared<Head> heads[kSlots];
   Shared<const char*> entries[kSlots];
 };
