@@ -22,6 +22,11 @@ struct Id {
 // each of its keys. Never reused. 0 is no index.
 using IndexId = Id<struct IndexIdTag, uint32_t>;
 
+// The highest bit of an index's id says that its entries are looked for by the beginnings of their keys only, never by whole ones: it is
+// not unique. Filters of files make use of that (store/file_filters.h). Ids given before there was the bit do without.
+inline constexpr uint32_t kOnlyWalkedBit = uint32_t{1} << 31;
+constexpr bool IsOnlyWalked(IndexId id) { return (id.value & kOnlyWalkedBit) != 0; }
+
 // A table in the dictionary. Never reused; a truncated or rebuilt table is a new one. 0 is none.
 using TableId = Id<struct TableIdTag, uint64_t>;
 

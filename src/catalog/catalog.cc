@@ -117,8 +117,13 @@ Status Catalog::DropTemporaryTables() {
   return Status::Ok();
 }
 
+IndexId Catalog::NextIndexId(IndexKind kind) {
+  const uint32_t number = next_index_id_++;
+  return IndexId(kind == IndexKind::kSecondary ? number | kOnlyWalkedBit : number);
+}
+
 void Catalog::AssignIds(TableDef* def) {
-  for (IndexDef& index : def->indexes) index.id = IndexId(next_index_id_++);
+  for (IndexDef& index : def->indexes) index.id = NextIndexId(index.kind);
 }
 
 void Catalog::PutNextIds(Batch* batch) {

@@ -80,9 +80,9 @@ class Catalog {
   // kInvalidArgument.
   Status ReplaceIndexes(const std::vector<Replacement>& replacements);
 
-  // Hands out ids for indexes that are to be built. Until ReplaceIndexes names them they count as dropped,
+  // Hands out ids for indexes that are to be built, and behind them as many for their deltas. Until ReplaceIndexes names them they count as dropped,
   // so that a crash leaves nothing of them; while this process builds them nobody removes their entries.
-  Status TakeIdsForBuild(size_t count, std::vector<IndexId>* ids);
+  Status TakeIdsForBuild(std::span<const IndexDef> indexes, std::vector<IndexId>* ids);
 
   // Nobody builds these any more. Those that no definition names are reclaimed: the indexes at once, the
   // deltas when all transactions with ids below `transaction_fence` have ended, as until then somebody
@@ -135,6 +135,7 @@ class Catalog {
   void PublishForeignKeys(const ForeignKeyChange& change);
   Status LoadNextIds();
   Status DropTemporaryTables();
+  IndexId NextIndexId(IndexKind kind);
   void AssignIds(TableDef* def);
   void PutNextIds(store::Batch* batch);
   Status LoadDef(const std::string& name, TableDef* def);
@@ -148,7 +149,7 @@ class Catalog {
   std::mutex mutex_;  // guards all below and every change of the dictionary
   uint64_t format_version_ = 0;
   uint64_t next_table_id_ = 1;
-  uint32_t next_index_id_ = 1;
+  uint32_t next_index_id_ = 1;  // without kOnlyWalkedBit
   std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
   std::unordered_set<IndexId> building_;
   std::vector<std::pair<uint64_t, std::vector<IndexId>>> ended_builds_;  // with their fences

@@ -79,14 +79,13 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
   return Status::Ok();
 }
 
-Status Catalog::TakeIdsForBuild(size_t count, std::vector<IndexId>* ids) {
+Status Catalog::TakeIdsForBuild(std::span<const IndexDef> indexes, std::vector<IndexId>* ids) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Batch batch(*store_);
   ids->clear();
-  for (size_t i = 0; i < count; ++i) {
-    ids->push_back(IndexId(next_index_id_++));
-    batch.Put(Family::kDictionary, DroppedIndexKey(ids->back()), ByteView());
-  }
+  for (const IndexDef& index : indexes) ids->push_back(NextIndexId(index.kind));
+  while (ids->size() < 2 * indexes.size()) ids->push_back(IndexId(next_index_id_++));
+  for (const IndexId id : *ids) batch.Put(Family::kDictionary, DroppedIndexKey(id), ByteView());
   PutNextIds(&batch);
   // Before the write: the reclaimer looks at the dictionary under the same mutex, but after it.
   building_.insert(ids->begin(), ids->end());

@@ -93,7 +93,21 @@ TEST_F(CatalogTest, IdsAreNeverReused) {
   LosePower();
   const TableDef second = Create(Def("d/one"))->def();
   EXPECT_GT(second.id, first.id);
-  EXPECT_GT(second.indexes[0].id, first.indexes[1].id);
+  EXPECT_GT(second.indexes[0].id.value, first.indexes[1].id.value & ~kOnlyWalkedBit);
+}
+
+TEST_F(CatalogTest, OnlyIndexesThatAreNotUniqueAreOnlyWalked) {
+  TableDef def = Def("d/one");
+  def.indexes.push_back({.id = {}, .name = "u", .kind = IndexKind::kUnique, .parts = {{.column = 1}}});
+  const TableDef made = Create(def)->def();
+  EXPECT_FALSE(IsOnlyWalked(made.indexes[0].id));
+  EXPECT_TRUE(IsOnlyWalked(made.indexes[1].id));
+  EXPECT_FALSE(IsOnlyWalked(made.indexes[2].id));
+  std::vector<IndexId> ids;
+  ASSERT_TRUE(catalog->TakeIdsForBuild(std::span(made.indexes).subspan(1), &ids).ok());
+  ASSERT_EQ(ids.size(), 4U);
+  EXPECT_TRUE(IsOnlyWalked(ids[0]));
+  for (size_t i = 1; i < ids.size(); ++i) EXPECT_FALSE(IsOnlyWalked(ids[i]));
 }
 
 TEST_F(CatalogTest, DroppingLeavesIndexesToReclaim) {

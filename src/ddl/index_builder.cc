@@ -67,7 +67,7 @@ Status IndexBuilder::Begin() {
   if (transactions_.PreparedHaveWritten(table_->primary().id())) {
     return Status(Status::Code::kLockTimeout, "a prepared transaction has changed " + table_->def().name);
   }
-  CAIRN_RETURN_IF_ERROR(catalog_.TakeIdsForBuild(2 * indexes_.size(), &ids_));
+  CAIRN_RETURN_IF_ERROR(catalog_.TakeIdsForBuild(indexes_, &ids_));
   auto build = std::make_shared<catalog::TableBuild>();
   for (size_t i = 0; i < indexes_.size(); ++i) {
     indexes_[i].id = ids_[i];

@@ -69,9 +69,10 @@ class PointShapesTest : public ::testing::TestWithParam<unsigned>, public PointM
   }
   // Also such as are another one with a number behind it, as entries have.
   void MakeKeys() {
-    const std::string index[] = {std::string("\0\0\0\1", 4), std::string("\0\0\1\0", 4), "", std::string("\0\0\0\2", 4)};
+    const std::string index[] = {std::string("\0\0\0\1", 4), std::string("\0\0\1\0", 4), "", std::string("\0\0\0\2", 4),
+                                 std::string("\x80\0\0\3", 4)};
     while (keys_.size() < kKeys) {
-      std::string key = index[Below(4)];
+      std::string key = index[Below(std::size(index))];
       switch (Below(4)) {
         case 0: key += Bytes(Below(4)); break;
         case 1: key += Bytes(Below(30)); break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Which files may have keys with a certain beginning, by their filters.
+// Which files may have keys with a certain beginning, by their filters. A file remembers the length it was written with, and is asked
+// accordingly (decision 20).
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "db/column_family.h"
@@ -12,10 +12,6 @@
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
-
-// So much of a key is in filters beside the whole key: an index id and eight bytes, which is a BIGINT or two
-// INTs. A file remembers the length it was written with, and is asked accordingly (decision 20).
-constexpr size_t kFilteredPrefixBytes = 12;
 
 // Of a range within which all keys begin alike as far as filters know beginnings.
 //

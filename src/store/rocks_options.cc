@@ -7,7 +7,6 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_buffer_manager.h>
@@ -16,8 +15,8 @@
 #include "store/block_compression.h"
 #include "store/counters_merge.h"
 #include "store/deletion_marks.h"
+#include "store/file_filters.h"
 #include "store/memtable_rep.h"
-#include "store/prefix_filter.h"
 #include "store/rocks_status.h"
 #include "store/tickers.h"
 
@@ -55,7 +54,7 @@ rocks::BlockBasedTableOptions TableOptions(const StoreOptions& options, std::sha
   // Of a block that the cache has not, most queries want a few rows. Twice this costs LinkBench's requests a
   // fifth more CPU time and twice the bytes read, and saves 5 % of space.
   table.block_size = 8 << 10;
-  table.filter_policy.reset(rocks::NewBloomFilterPolicy(10));
+  table.filter_policy = NewFileFilters();
   table.whole_key_filtering = true;
   // One bounded budget holds the metadata too; what every read needs stays in it.
   table.cache_index_and_filter_blocks = true;

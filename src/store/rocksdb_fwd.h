@@ -7,6 +7,7 @@ class Allocator;
 class ColumnFamilyHandle;
 class Env;
 class FileIngestionHandle;
+class FilterPolicy;
 class Iterator;
 class PinnableSlice;
 class SequentialFile;

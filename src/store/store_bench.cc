@@ -2,7 +2,9 @@
 // What the store's calls cost with everything in memory.
 #include "store/store.h"
 
+#include <algorithm>
 #include <random>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -36,12 +38,15 @@ std::unique_ptr<Store> OpenInMemory() {
   return opened;
 }
 
-// Puts every `distance`-th of 200 000 rows of 200 bytes.
+// Puts every `distance`-th of 200 000 rows of 200 bytes, in any order.
 void PutRows(Store* store, uint64_t distance) {
   std::mt19937_64 random(distance);
   Batch batch(*store);
   std::string value(200, '\0');
-  for (uint64_t row = 0; row < kRowCount; row += distance) {
+  std::vector<uint64_t> rows;
+  for (uint64_t row = 0; row < kRowCount; row += distance) rows.push_back(row);
+  std::shuffle(rows.begin(), rows.end(), random);
+  for (const uint64_t row : rows) {
     for (char& c : value) c = static_cast<char>(random() % 16);
     batch.Put(Family::kData, Key(row).view(), value);
   }
@@ -78,30 +83,34 @@ void CursorNext(benchmark::State& state) {
 }
 BENCHMARK(CursorNext);
 
-// The same rows, of which every n-th has been changed since; a range is a tenth of all.
-void WalkOverChanges(benchmark::State& state, bool flushed, bool forward) {
+// The same rows, of which every n-th has been changed since; a range is a tenth of all. All bytes of them are read.
+void WalkOverChanges(benchmark::State& state, bool flushed, bool forward, uint64_t range_rows = kRowCount / 10) {
   const std::unique_ptr<Store> store = OpenFilled();
   PutRows(store.get(), static_cast<uint64_t>(state.range(0)));
   if (flushed && !store->FlushMemtables().ok()) std::abort();
   Cursor cursor;
   std::mt19937_64 random(8);
-  uint64_t rows = 0;
+  uint64_t rows = 0, sum = 0;
   for (auto _ : state) {
-    const uint64_t first = random() % (kRowCount / 10 * 9);
-    const Key lower(first), upper(first + kRowCount / 10);
+    const uint64_t first = random() % (kRowCount - range_rows);
+    const Key lower(first), upper(first + range_rows);
     (void)store->OpenCursor(Family::kData, {.lower_bound = lower.view(), .upper_bound = upper.view()}, &cursor);
     for (forward ? cursor.SeekToFirst() : cursor.SeekToLast(); cursor.Valid(); forward ? cursor.Next() : cursor.Prev()) {
       ++rows;
+      for (size_t at = 0; at + 8 <= cursor.value().size(); at += 8) sum += LoadLe64(cursor.value().data() + at);
     }
     cursor.Close();
   }
+  benchmark::DoNotOptimize(sum);
   state.SetItemsProcessed(static_cast<int64_t>(rows));
 }
 void NextBesideMemtable(benchmark::State& state) { WalkOverChanges(state, false, true); }
 void NextBesideLevel0(benchmark::State& state) { WalkOverChanges(state, true, true); }
+void ShortRangeBesideMemtable(benchmark::State& state) { WalkOverChanges(state, false, true, 100); }
 void PrevBesideMemtable(benchmark::State& state) { WalkOverChanges(state, false, false); }
 BENCHMARK(NextBesideMemtable)->Arg(1)->Arg(3)->Arg(10)->Arg(1000);
 BENCHMARK(NextBesideLevel0)->Arg(1)->Arg(3)->Arg(10)->Arg(1000);
+BENCHMARK(ShortRangeBesideMemtable)->Arg(1)->Arg(2);
 BENCHMARK(PrevBesideMemtable)->Arg(1)->Arg(10)->Arg(1000);
 
 void CursorPrev(benchmark::State& state) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "store/prefix_filter.h"
+#include "store/file_filters.h"
 #include "store/sorted_load.h"
 #include "store/store_testing.h"
 

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What filters say of keys that are there and of others, and their size.
+#include "store/file_filters.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include "table/block_based/filter_policy_internal.h"
+
+#include "base/endian.h"
+#include "base/ids.h"
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr int kLevels = 7;
+constexpr int kLast = kLevels - 1;
+constexpr uint64_t kKeys = 20'000;
+constexpr uint32_t kUnique = 5;
+constexpr uint32_t kWalked = 6 | kOnlyWalkedBit;
+
+// An index id and two numbers: the first is all that filters know of a walked index.
+std::string Key(uint32_t index, uint64_t first, uint64_t second) {
+  std::string key(20, '\0');
+  StoreBe32(key.data(), index);
+  StoreBe64(key.data() + 4, first);
+  StoreBe64(key.data() + 12, second);
+  return key;
+}
+
+// A filter of one file, made as RocksDB makes it.
+class Filter {
+ public:
+  Filter(int level, const std::vector<std::string>& keys) {
+    const rocks::BlockBasedTableOptions table;
+    rocks::FilterBuildingContext context(table);
+    context.level_at_creation = level;
+    context.num_levels = kLevels;
+    const std::unique_ptr<rocks::FilterBitsBuilder> builder(policy_->GetBuilderWithContext(context));
+    for (const std::string& key : keys) builder->AddKeyAndAlt(key, rocks::Slice(key.data(), std::min(key.size(), kFilteredPrefixBytes)));
+    entries_ = builder->EstimateEntriesAdded();
+    contents_ = builder->Finish(&bytes_);
+    reader_.reset(policy_->GetFilterBitsReader(contents_));
+  }
+
+  bool MayHave(const std::string& entry) { return reader_->MayMatch(entry); }
+  size_t entries() const { return entries_; }
+  size_t bytes() const { return contents_.size(); }
+  rocks::FilterBitsReader& reader() { return *reader_; }
+
+ private:
+  const std::shared_ptr<const rocks::FilterPolicy> policy_ = NewFileFilters();
+  std::unique_ptr<const char[]> bytes_;
+  rocks::Slice contents_;
+  size_t entries_ = 0;
+  std::unique_ptr<rocks::FilterBitsReader> reader_;
+};
+
+// Each `first` has ten keys.
+std::vector<std::string> KeysOf(uint32_t index) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < kKeys; ++i) keys.push_back(Key(index, i / 10, i % 10));
+  return keys;
+}
+
+class FileFiltersTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(FileFiltersTest, WhatIsThereIsFoundWholeAndByItsBeginning) {
+  for (const uint32_t index : {kUnique, kWalked}) {
+    const std::vector<std::string> keys = KeysOf(index);
+    Filter filter(GetParam(), keys);
+    for (const std::string& key : keys) {
+      ASSERT_TRUE(filter.MayHave(key));
+      ASSERT_TRUE(filter.MayHave(key.substr(0, kFilteredPrefixBytes)));
+    }
+  }
+}
+
+TEST_P(FileFiltersTest, AWalkedIndexHasItsBeginningsOnly) {
+  EXPECT_EQ(Filter(GetParam(), KeysOf(kUnique)).entries(), kKeys + kKeys / 10);
+  EXPECT_EQ(Filter(GetParam(), KeysOf(kWalked)).entries(), kKeys / 10);
+}
+
+TEST_P(FileFiltersTest, AWholeKeyOfAWalkedIndexIsAskedByItsBeginning) {
+  Filter filter(GetParam(), KeysOf(kWalked));
+  EXPECT_TRUE(filter.MayHave(Key(kWalked, 7, 12345)));
+}
+
+TEST_P(FileFiltersTest, ShortKeysAreWhole) {
+  const std::string key = Key(kWalked, 1, 0).substr(0, kFilteredPrefixBytes - 1);
+  Filter filter(GetParam(), {key, "", std::string("\x80", 1)});
+  EXPECT_TRUE(filter.MayHave(key));
+  EXPECT_TRUE(filter.MayHave(""));
+  EXPECT_TRUE(filter.MayHave(std::string("\x80", 1)));
+  EXPECT_FALSE(filter.MayHave(std::string("\x80\x00", 2)));
+}
+
+TEST_P(FileFiltersTest, FewOfWhatIsAbsentPass) {
+  Filter whole(GetParam(), KeysOf(kUnique)), walked(GetParam(), KeysOf(kWalked));
+  uint64_t passed_whole = 0, passed_beginnings = 0;
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    passed_whole += whole.MayHave(Key(kUnique, i / 10, 10 + i)) ? 1 : 0;
+    passed_beginnings += walked.MayHave(Key(kWalked, kKeys + i, 0)) ? 1 : 0;
+  }
+  const uint64_t one_in = GetParam() == 0 ? 80 : 35;
+  EXPECT_LT(passed_whole, kKeys / one_in);
+  EXPECT_LT(passed_beginnings, kKeys / one_in);
+}
+
+TEST_P(FileFiltersTest, ManyAskedAtOnceStayAsTheyAre) {
+  const std::vector<std::string> keys = KeysOf(kWalked);
+  Filter filter(GetParam(), keys);
+  constexpr size_t kAsked = 75;  // more than one turn
+  std::vector<rocks::Slice> entries;
+  for (size_t i = 0; i < kAsked; ++i) entries.push_back(keys[i * 100]);
+  std::vector<rocks::Slice*> pointers;
+  for (rocks::Slice& entry : entries) pointers.push_back(&entry);
+  std::array<bool, kAsked> may_have{};
+  filter.reader().MayMatch(kAsked, pointers.data(), may_have.data());
+  for (size_t i = 0; i < kAsked; ++i) {
+    EXPECT_TRUE(may_have[i]);
+    EXPECT_EQ(entries[i].ToString(), keys[i * 100]);
+  }
+}
+
+// Level 0, the last, and what a load writes.
+INSTANTIATE_TEST_SUITE_P(Levels, FileFiltersTest, ::testing::Values(0, kLast, -1));
+
+TEST(FileFiltersSizeTest, TheLastLevelHasSmallerOnes) {
+  const std::vector<std::string> keys = KeysOf(kUnique);
+  const Filter upper(0, keys), last(kLast, keys), loaded(-1, keys);
+  EXPECT_LT(last.bytes(), upper.bytes() * 85 / 100);
+  EXPECT_EQ(loaded.bytes(), last.bytes());
+}
+
+class FileFiltersStoreTest : public ::testing::Test, public StoreFixture {};
+
+// Filters of other policies do not say the same of the same key.
+TEST_F(FileFiltersStoreTest, AStoreMayBeOpenedByAnotherPolicy) {
+  const char* const policies[] = {"", "block_based_table_factory={filter_policy=bloomfilter:10}", ""};
+  for (int turn = 0; turn < 3; ++turn) {
+    options.expert_family_options = policies[turn];
+    Reopen();
+    ASSERT_TRUE(Put(Key(kWalked, 1, static_cast<uint64_t>(turn)), "v").ok());
+    ASSERT_TRUE(store->FlushMemtables().ok());
+    for (int i = 0; i <= turn; ++i) EXPECT_EQ(Get(Key(kWalked, 1, static_cast<uint64_t>(i))), "v");
+    EXPECT_EQ(Get(Key(kWalked, 1, 7)), "-");
+  }
+}
+
+}  // namespace
+}  // namespace cairn::store
