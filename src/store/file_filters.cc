@@ -2,13 +2,10 @@
 // A policy that hands RocksDB's own filters the entries we want in them.
 #include "store/file_filters.h"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include <rocksdb/filter_policy.h>
 #include "table/block_based/filter_policy_internal.h"
-#include "table/multiget_context.h"
 
 #include "base/endian.h"
 #include "base/ids.h"
@@ -48,20 +45,8 @@ class Reader final : public rocks::FilterBitsReader {
  public:
   explicit Reader(std::unique_ptr<rocks::FilterBitsReader> bits) : bits_(std::move(bits)) {}
 
+  using rocks::FilterBitsReader::MayMatch;  // of many at once: one after the other
   bool MayMatch(const rocks::Slice& entry) override { return bits_->MayMatch(Filtered(entry)); }
-  // RocksDB's own looks at many at once. The entries given are the keys that it looks for afterwards, so they stay as they are.
-  void MayMatch(int count, rocks::Slice** entries, bool* may_match) override {
-    std::array<rocks::Slice, rocks::MultiGetContext::MAX_BATCH_SIZE> filtered;
-    std::array<rocks::Slice*, filtered.size()> pointers;
-    for (int first = 0; first < count; first += static_cast<int>(filtered.size())) {
-      const int chunk = std::min(count - first, static_cast<int>(filtered.size()));
-      for (int i = 0; i < chunk; ++i) {
-        filtered[i] = Filtered(*entries[first + i]);
-        pointers[i] = &filtered[i];
-      }
-      bits_->MayMatch(chunk, pointers.data(), may_match + first);
-    }
-  }
 
  private:
   const std::unique_ptr<rocks::FilterBitsReader> bits_;
