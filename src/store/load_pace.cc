@@ -14,6 +14,9 @@ namespace {
 // What level 0 gathers in a load in which keys are looked for in its files.
 constexpr uint64_t kLookedTimes = 6;
 
+// A load that has come down to so small a part of its best pace is over.
+constexpr uint64_t kBestTimes = 16;
+
 // Of a count that may have begun again.
 uint64_t Since(uint64_t before, uint64_t now) { return now - std::min(now, before); }
 
@@ -24,13 +27,17 @@ bool LoadPace::Look(const Sample& sample) {
   const bool window_ends = sample.now_us - window_began_us_ >= kWindowUs;
   const bool many_bytes = bytes >= memtable_bytes_ / 2;
   if (many_bytes) {
-    if (!loading_) load_began_bytes_ = flushed_before_bytes_;
+    if (!loading_) {
+      load_began_bytes_ = flushed_before_bytes_;
+      best_window_bytes_ = 0;
+    }
     loading_ = true;
   }
   if (many_bytes || window_ends) looks_often_ = Since(looks_before_, sample.file_looks) > bytes / kBytesPerLook;
   if (loading_) load_bytes_ = Since(load_began_bytes_, sample.flushed_bytes);
   if (!window_ends) return loading_;
-  if (bytes < memtable_bytes_ / 8) loading_ = false;
+  best_window_bytes_ = std::max(best_window_bytes_, bytes);
+  if (bytes < std::max(memtable_bytes_ / 8, best_window_bytes_ / kBestTimes)) loading_ = false;
   window_began_us_ = sample.now_us;
   flushed_before_bytes_ = sample.flushed_bytes;
   looks_before_ = sample.file_looks;

@@ -7,7 +7,8 @@
 namespace cairn::store {
 
 // A load begins as soon as half a memtable's worth was written to files within eight seconds, which are about
-// two memtables compressed, and ends with eight seconds in which a quarter of that was not.
+// two memtables compressed, and ends with eight seconds in which a quarter of that was not, or a sixteenth of what its best
+// eight seconds have written: where memtables are small, what follows a load may fill one in each eight seconds, but is none.
 //
 // Of a load it also tells whether keys are looked for in files often: once for so many flushed bytes as are compacted in
 // the time that a look loses in the files of level 0 that a load may gather more.
@@ -43,6 +44,7 @@ class LoadPace {
   uint64_t flushed_before_bytes_ = 0;
   uint64_t looks_before_ = 0;
   uint64_t load_began_bytes_ = 0;
+  uint64_t best_window_bytes_ = 0;  // of the load that goes on
   uint64_t load_bytes_ = 0;
   bool loading_ = false;
   bool looks_often_ = false;

@@ -26,6 +26,28 @@ TEST(LoadPaceTest, BeginsWithManyFlushesAndEndsWithoutThem) {
   EXPECT_EQ(pace.load_bytes(), 92 * kMiB);
 }
 
+// Requests after a load fill one small memtable in eight seconds.
+TEST(LoadPaceTest, EndsWithWhatIsLittleBesideTheLoad) {
+  LoadPace pace(8 * kMiB);
+  uint64_t now_us = 5'000 * kSecondUs;
+  uint64_t flushed = 0;
+  EXPECT_FALSE(pace.Look({now_us, flushed}));
+  for (int second = 0; second < 20; ++second) EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 30 * kMiB}));
+  // A window in which the load ended, and one without it.
+  bool loading = true;
+  for (int second = 0; second < 16; ++second) {
+    if (second % 8 == 0) flushed += 3 * kMiB;
+    loading = pace.Look({now_us += kSecondUs, flushed});
+  }
+  EXPECT_FALSE(loading);
+  // The next is measured by its own pace.
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 4 * kMiB}));
+  for (int second = 0; second < 32; ++second) {
+    if (second % 4 == 0) flushed += 2 * kMiB;
+    EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed}));
+  }
+}
+
 TEST(LoadPaceTest, FlushesNowAndThenAreNoLoad) {
   LoadPace pace(64 * kMiB);
   uint64_t flushed = 0;
