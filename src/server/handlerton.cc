@@ -41,7 +41,7 @@ int CloseConnection(handlerton*, THD* thd) {
 
 void KillQuery(handlerton*, THD* thd, thd_kill_levels) {
   Session* session = Session::Existing(thd);
-  if (session != nullptr) session->transaction().Interrupt();
+  if (session != nullptr) session->Interrupt();
 }
 
 int Commit(handlerton*, THD* thd, bool all) {

@@ -2,6 +2,7 @@
 // What the engine keeps for one connection: its transaction and the scans open in it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,7 +28,7 @@ class CursorHolder {
   virtual void OnSessionEnd() = 0;
 };
 
-// Thread rule: the connection's thread; Transaction::Interrupt from any.
+// Thread rule: the connection's thread; Interrupt() from any.
 class Session {
  public:
   explicit Session(THD* thd);
@@ -39,6 +40,16 @@ class Session {
   static Session* Existing(THD* thd);
 
   txn::Transaction& transaction() { return *transaction_; }
+  // The statement is killed: ends a wait for a lock, or what looks at AwaitInterrupt().
+  void Interrupt() {
+    interrupted_.store(true);
+    transaction_->Interrupt();
+  }
+  // False, until Interrupt(). A kill from before is not seen here: look at the connection's state afterwards.
+  std::atomic<bool>* AwaitInterrupt() {
+    interrupted_.store(false);
+    return &interrupted_;
+  }
   THD* thd() const { return thd_; }
 
   // Begins a transaction if none is active and a statement in it, and tells the server that this
@@ -86,6 +97,7 @@ class Session {
  private:
   THD* const thd_;
   std::unique_ptr<txn::Transaction> transaction_;
+  std::atomic<bool> interrupted_{false};
   std::vector<CursorHolder*> holders_;
 };
 

@@ -2,6 +2,7 @@
 // Durable ordered bytes: the one face of RocksDB.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -103,8 +104,9 @@ class Store {
   Status SyncWal();
   // Writes all memtables to files, so that the next open has no log to replay.
   Status FlushMemtables();
-  // Compacts a range down to the last level; empty ends mean all.
-  Status CompactRange(Family family, ByteView begin, ByteView end);
+  // Compacts a range down to the last level, whose files are written anew too; empty ends mean all. Once `interrupted` (null:
+  // never) is true, by any thread, it ends before long with kInterrupted: what is compacted by then may stay so.
+  Status CompactRange(Family family, ByteView begin, ByteView end, std::atomic<bool>* interrupted = nullptr);
   // Whether the range of the data family has anything at all, also what was removed and has not been compacted yet. Costs a seek,
   // however much that is. Ranges that were dropped whole (Batch::DeleteRange) may have something for a while.
   Status HasVersions(ByteView begin, ByteView end, bool* has) const;

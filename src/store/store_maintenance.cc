@@ -60,8 +60,9 @@ Status Store::FlushMemtables() {
   return FromRocks(impl_->root->Flush(options, {impl_->handles.begin(), impl_->handles.end()}));
 }
 
-Status Store::CompactRange(Family family, ByteView begin, ByteView end) {
+Status Store::CompactRange(Family family, ByteView begin, ByteView end, std::atomic<bool>* interrupted) {
   rocks::CompactRangeOptions options;
+  options.canceled = interrupted;
   options.exclusive_manual_compaction = false;
   options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForceOptimized;
   const rocks::Slice first = ToSlice(begin);
@@ -72,6 +73,7 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end) {
                                        end.empty() ? nullptr : &last);
     // What ends the settling of a load ends this as well, for the moment.
   } while (status.IsCompactionAborted() && !impl_->relief_stopped.load());
+  if (status.IsManualCompactionPaused()) return Status::Of(Status::Code::kInterrupted);
   return FromRocks(status);
 }
 

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
 
 #include "store/store_testing.h"
 
@@ -138,6 +141,30 @@ TEST_F(StoreTest, DroppingARangeLeavesItsNeighbours) {
   ASSERT_TRUE(store->OpenCursor(Family::kData, {}, &cursor).ok());
   cursor.SeekToFirst();
   EXPECT_EQ(Forward(cursor), "a=1 c=3");
+}
+
+TEST_F(StoreTest, ACompactionEndsWhenItIsInterrupted) {
+  // More than is written to a file at once.
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 50'000; ++i) {
+    std::string value(100, 0);
+    std::ranges::generate(value, [&random] { return static_cast<char>(random()); });
+    ASSERT_TRUE(Put("idx1" + std::to_string(i), value, Durability::kOs).ok());
+  }
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  std::atomic<bool> interrupted{false};
+  Status compacted;
+  env.HoldWrites(".sst");
+  std::thread compaction([&] { compacted = store->CompactRange(Family::kData, {}, {}, &interrupted); });
+  env.AwaitHeldWrite();
+  interrupted.store(true);
+  env.ReleaseWrites();
+  compaction.join();
+  EXPECT_TRUE(compacted.Is(Status::Code::kInterrupted)) << compacted.ToString();
+  EXPECT_EQ(Get("idx149999").size(), 100u);
+  interrupted.store(false);
+  EXPECT_TRUE(store->CompactRange(Family::kData, {}, {}, &interrupted).ok());
+  EXPECT_EQ(Get("idx149999").size(), 100u);
 }
 
 TEST_F(StoreTest, EstimatesSeeMemtablesAndFiles) {
