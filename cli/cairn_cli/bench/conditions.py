@@ -37,6 +37,7 @@ class Device:
 
 DEVICES: dict[str, Device] = {
     "fast": Device(),  # the machine's own, whatever it is
+    "volume": Device(3_000, 3_000, 125_000_000, 125_000_000),  # a cloud's block volume as it comes
     "slow-ssd": Device(10_000, 5_000, 250_000_000, 150_000_000),  # an older SATA drive
     "disk": Device(200, 200, 120_000_000, 120_000_000),  # one spindle with some queueing
 }

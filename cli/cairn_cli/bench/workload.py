@@ -21,7 +21,7 @@ class Conditions:
     """Of the whole invocation; the same for every engine."""
 
     memory_bytes: int | None = None  # the server's cgroup limit; None: no limit
-    device: str = "fast"  # "fast" | "slow-ssd" | "disk": see conditions.DEVICES
+    device: str = "fast"  # "fast" | "volume" | "slow-ssd" | "disk": see conditions.DEVICES
     cold: bool = False  # drop the page cache before each step
     flush_setting: int = 2  # 0 | 1 | 2, as in innodb_flush_log_at_trx_commit
     clients: tuple[int, ...] = ()  # the sweep; empty: the workload's default

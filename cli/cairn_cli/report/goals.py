@@ -139,6 +139,7 @@ _INSERT = (
 
 WORKLOADS = (
     Workload("LinkBench, 256 MiB, 1 million ids", "linkbench-256m", (*_requests("query"), _LOAD)),
+    Workload("LinkBench, 256 MiB, 1 million ids, a volume of 3,000 reads/s", "linkbench-volume", _requests("query")),
     Workload("LinkBench, 1 GiB, 5 million ids", "linkbench-5m", (*_requests("query"), _LOAD)),
     Workload("LinkBench, 384 MiB, 1 million ids", "linkbench",
              (*_requests("query-2", ", 2 clients"), *_requests("query-4", ", 4 clients"), _LOAD)),
