@@ -23,7 +23,7 @@ struct Id {
 using IndexId = Id<struct IndexIdTag, uint32_t>;
 
 // The highest bit of an index's id says that its entries are looked for by the beginnings of their keys only, never by whole ones: it is
-// not unique. Filters of files make use of that (store/file_filters.h). Ids given before there was the bit do without.
+// not unique. Filters make use of that (store/file_filters.h, store/memtable_filter.h). Ids given before there was the bit do without.
 inline constexpr uint32_t kOnlyWalkedBit = uint32_t{1} << 31;
 constexpr bool IsOnlyWalked(IndexId id) { return (id.value & kOnlyWalkedBit) != 0; }
 

@@ -3,12 +3,14 @@
 #include "store/memtable_rep.h"
 
 #include <new>
+#include <optional>
 #include <random>
 #include <typeinfo>
 
 #include "db/memtable.h"
 #include "memory/arena.h"
 
+#include "store/memtable_filter.h"
 #include "store/memtable_tree.h"
 
 namespace cairn::store {
@@ -81,15 +83,17 @@ class TreeIterator final : public rocks::MemTableRep::Iterator {
 
 class TreeRep final : public rocks::MemTableRep {
  public:
-  explicit TreeRep(rocks::Allocator* allocator) : rocks::MemTableRep(allocator), tree_(allocator) {}
+  TreeRep(rocks::Allocator* allocator, uint64_t filter_bytes) : rocks::MemTableRep(allocator), tree_(allocator) {
+    if (filter_bytes != 0) filter_.emplace(allocator, filter_bytes);
+  }
 
-  // One way in for all: the tree takes writers side by side, and remembers by itself where an index was written last.
-  bool InsertKey(rocks::KeyHandle handle) override { return tree_.Insert(static_cast<const char*>(handle)); }
-  bool InsertKeyWithHint(rocks::KeyHandle handle, void**) override { return InsertKey(handle); }
-  bool InsertKeyConcurrently(rocks::KeyHandle handle) override { return InsertKey(handle); }
-  bool InsertKeyWithHintConcurrently(rocks::KeyHandle handle, void**) override { return InsertKey(handle); }
+  // The tree takes writers side by side, and remembers by itself where an index was written last.
+  bool InsertKey(rocks::KeyHandle handle) override { return Insert(handle, /*concurrently=*/false); }
+  bool InsertKeyWithHint(rocks::KeyHandle handle, void**) override { return Insert(handle, /*concurrently=*/false); }
+  bool InsertKeyConcurrently(rocks::KeyHandle handle) override { return Insert(handle, /*concurrently=*/true); }
+  bool InsertKeyWithHintConcurrently(rocks::KeyHandle handle, void**) override { return Insert(handle, /*concurrently=*/true); }
   void Insert(rocks::KeyHandle handle) override { static_cast<void>(InsertKey(handle)); }
-  void InsertConcurrently(rocks::KeyHandle handle) override { Insert(handle); }
+  void InsertConcurrently(rocks::KeyHandle handle) override { static_cast<void>(InsertKeyConcurrently(handle)); }
 
   bool Contains(const char* key) const override {
     MemtableTree::Position position;
@@ -99,8 +103,10 @@ class TreeRep final : public rocks::MemTableRep {
   }
 
   void Get(const rocks::LookupKey& key, void* argument, bool (*found)(void*, const char*)) override {
+    const EntryKey wanted = KeyOf(key.internal_key());
+    if (filter_ && !filter_->MayHave(MemtableFilter::Key(wanted))) return;
     MemtableTree::Position position;
-    tree_.FindAtLeast(MemtableTarget(KeyOf(key.internal_key())), &position);
+    tree_.FindAtLeast(MemtableTarget(wanted), &position);
     while (position.entry != nullptr && found(argument, position.entry)) tree_.Next(&position);
   }
 
@@ -144,7 +150,19 @@ class TreeRep final : public rocks::MemTableRep {
   const MemtableTree& tree() const { return tree_; }
 
  private:
+  // Who finds the entry by the filter has it in the tree: nobody looks before its sequence number is published.
+  bool Insert(rocks::KeyHandle handle, bool concurrently) {
+    const char* const entry = static_cast<const char*>(handle);
+    if (!filter_) return tree_.Insert(entry);
+    const MemtableFilter::Key key(EntryKey::Of(entry));
+    filter_->Fetch(key);
+    if (!tree_.Insert(entry)) return false;
+    filter_->Add(key, concurrently);
+    return true;
+  }
+
   MemtableTree tree_;
+  std::optional<MemtableFilter> filter_;
 };
 
 bool IsBytewise(const rocks::MemTableRep::KeyComparator& comparator) {
@@ -158,7 +176,7 @@ rocks::MemTableRep* MemtableTreeFactory::CreateMemTableRep(const rocks::MemTable
                                                            rocks::Allocator* allocator,
                                                            const rocks::SliceTransform* prefix, rocks::Logger* log) {
   if (!IsBytewise(comparator)) return rocks::SkipListFactory().CreateMemTableRep(comparator, allocator, prefix, log);
-  return new TreeRep(allocator);
+  return new TreeRep(allocator, filter_bytes_);
 }
 
 const MemtableTree* TreeOf(const rocks::MemTableRep& memtable) {

@@ -2,6 +2,7 @@
 // RocksDB's memtables on the tree of memtable_tree.h.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <rocksdb/memtablerep.h>
@@ -14,10 +15,14 @@ class MemtableTree;
 
 // Makes memtables that are read and written by many threads at once, and that find entries twice. The tree knows
 // one order, the one of bytes: a family with another comparator, or with timestamps, gets RocksDB's skip list.
+// Looks for one key ask a filter first (store/memtable_filter.h).
 //
 // Threads: as RocksDB's own factories; one may serve many families.
 class MemtableTreeFactory final : public rocks::MemTableRepFactory {
  public:
+  // The filters' size; 0: none.
+  explicit MemtableTreeFactory(uint64_t filter_bytes = 0) : filter_bytes_(filter_bytes) {}
+
   using rocks::MemTableRepFactory::CreateMemTableRep;
   rocks::MemTableRep* CreateMemTableRep(const rocks::MemTableRep::KeyComparator& comparator,
                                         rocks::Allocator* allocator, const rocks::SliceTransform* prefix,
@@ -26,6 +31,9 @@ class MemtableTreeFactory final : public rocks::MemTableRepFactory {
   const char* Name() const override { return "CairnMemtableTree"; }
   bool IsInsertConcurrentlySupported() const override { return true; }
   bool CanHandleDuplicatedKey() const override { return true; }
+
+ private:
+  const uint64_t filter_bytes_;
 };
 
 // The tree of a memtable that the factory made; null of another.

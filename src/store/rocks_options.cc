@@ -16,6 +16,7 @@
 #include "store/counters_merge.h"
 #include "store/deletion_marks.h"
 #include "store/file_filters.h"
+#include "store/memtable_filter.h"
 #include "store/memtable_rep.h"
 #include "store/rocks_status.h"
 #include "store/tickers.h"
@@ -84,8 +85,6 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   // Filters know the beginnings of keys too: a range within one of them passes by files that have none.
   family.prefix_extractor.reset(rocks::NewCappedPrefixTransform(kFilteredPrefixBytes));
   family.memtable_factory = std::make_shared<MemtableTreeFactory>();
-  family.memtable_prefix_bloom_size_ratio = 0.05;
-  family.memtable_whole_key_filtering = true;
   family.level_compaction_dynamic_level_bytes = true;
   family.level0_file_num_compaction_trigger = kLevel0Files;  // many times as many in a load: store/load_pace.h
   // While a load's files are compacted as many come again, on a busy machine.
@@ -114,7 +113,6 @@ rocks::ColumnFamilyOptions DictionaryFamily(const rocks::ColumnFamilyOptions& da
   rocks::ColumnFamilyOptions family = data;
   family.write_buffer_size = 4 * kMiB;
   family.max_bytes_for_level_base = 16 * kMiB;
-  family.memtable_prefix_bloom_size_ratio = 0;  // what is looked up there is there, and each commit of new rows writes there
   family.merge_operator = NewCountersMergeOperator();
   return family;
 }
@@ -182,6 +180,11 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   CAIRN_RETURN_IF_ERROR(FromRocks(rocks::GetColumnFamilyOptionsFromString(
       config, data, options.expert_family_options, &derived->data)));
   derived->dictionary = DictionaryFamily(derived->data);
+  // The dictionary's memtables have no filters: what is looked up there is there, and each commit of new rows writes there.
+  if (derived->data.memtable_factory == data.memtable_factory) {
+    derived->data.memtable_factory =
+        std::make_shared<MemtableTreeFactory>(derived->data.write_buffer_size / MemtableFilter::kMemtableShare);
+  }
   derived->load_times = LoadTimes(options.memory_bytes);
   return Status::Ok();
 }
