@@ -28,6 +28,7 @@ constexpr char kReclaimTask[] = "reclaim dropped indexes";
 constexpr char kReliefTask[] = "relieve reads";
 constexpr char kPaceTask[] = "pace compactions";
 constexpr char kSpaceTask[] = "watch free space";
+constexpr char kLogTask[] = "release logs";
 constexpr char kTrimTask[] = "trim heaps";
 
 void Report(LogSink* log, LogLevel level, const std::string& line) {
@@ -108,6 +109,10 @@ void Engine::StartBackgroundWork(LogSink* log) {
   worker_->Add(kPaceTask, seconds(1), [this, log] {
     const Status status = store_->PaceCompactions(SteadyTimeUs());
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot change the pace of compactions: " + status.ToString());
+  });
+  worker_->Add(kLogTask, seconds(1), [this, log] {
+    const Status status = store_->ReleaseLogs();
+    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot flush the dictionary, which keeps old logs: " + status.ToString());
   });
   worker_->Add(kTrimTask, seconds(5), [trimmer = HeapTrimmer(heap_slack_bytes_)]() mutable { trimmer.Poll(); });
   worker_->Start();

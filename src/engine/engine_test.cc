@@ -271,8 +271,8 @@ TEST(MemoryTest, TheDefaultIsAShareOfTheMachine) {
   const uint64_t bytes = DefaultMemoryBytes();
   const uint64_t machine =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
-  EXPECT_GE(bytes, uint64_t{64} << 20);
-  EXPECT_LE(bytes, std::max(machine / 4, uint64_t{64} << 20));
+  EXPECT_GE(bytes, uint64_t{32} << 20);
+  EXPECT_LE(bytes, std::max(machine / 3, uint64_t{32} << 20));
   EXPECT_EQ(bytes, DefaultMemoryBytes());
 }
 

@@ -13,7 +13,9 @@
 namespace cairn::engine {
 namespace {
 
-constexpr uint64_t kBytesMin = uint64_t{64} << 20;
+constexpr uint64_t kBytesMin = uint64_t{32} << 20;
+// For the server, its connections, and what the operating system must cache of files at least.
+constexpr uint64_t kBytesBeside = uint64_t{256} << 20;
 
 // A cgroup's limit file holds a number of bytes, or "max". Version 1 shows no limit as a huge number.
 uint64_t LimitIn(const char* path) {
@@ -28,7 +30,7 @@ uint64_t DefaultMemoryBytes() {
   const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
   const uint64_t limit = std::min({machine, LimitIn("/sys/fs/cgroup/memory.max"),
                                    LimitIn("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
-  return std::max(limit / 4, kBytesMin);
+  return std::max((limit - std::min(limit, kBytesBeside)) / 3, kBytesMin);
 }
 
 void LimitHeaps(unsigned cores) {

@@ -23,8 +23,8 @@ MYSQL_SYSVAR_STR(data_dir, data_directory, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READ
                  nullptr, "#cairn");
 
 MYSQL_SYSVAR_ULONGLONG(memory, memory_bytes, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                       "Memory for cached blocks, filters and unflushed writes, in bytes. 0: a quarter of the "
-                       "machine's or the cgroup's memory",
+                       "Memory for cached blocks, filters and unflushed writes, in bytes. 0: a third of what "
+                       "the machine or the cgroup has beyond 256 MiB",
                        nullptr, nullptr, 0, 0, ULLONG_MAX, 0);
 
 MYSQL_SYSVAR_ULONG(flush_log_at_trx_commit, flush_at_commit, PLUGIN_VAR_RQCMDARG,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The pace of flushes, and what level 0 may gather meanwhile.
+// The pace of flushes, and what memtables and level 0 may hold meanwhile.
 #include "store/load_pace.h"
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
+
+#include <rocksdb/write_buffer_manager.h>
 
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -20,6 +23,11 @@ constexpr uint64_t kBestTimes = 16;
 // Of a count that may have begun again.
 uint64_t Since(uint64_t before, uint64_t now) { return now - std::min(now, before); }
 
+// What reads have brought into the block cache; compactions bring nothing there.
+uint64_t CachedBytes(const rocks::Statistics& statistics) {
+  return statistics.getTickerCount(rocks::BLOCK_CACHE_DATA_BYTES_INSERT);
+}
+
 }  // namespace
 
 bool LoadPace::Look(const Sample& sample) {
@@ -30,10 +38,14 @@ bool LoadPace::Look(const Sample& sample) {
     if (!loading_) {
       load_began_bytes_ = flushed_before_bytes_;
       best_window_bytes_ = 0;
+      reads_much_ = false;
     }
     loading_ = true;
   }
-  if (many_bytes || window_ends) looks_often_ = Since(looks_before_, sample.file_looks) > bytes / kBytesPerLook;
+  if (many_bytes || window_ends) {
+    looks_often_ = Since(looks_before_, sample.file_looks) > bytes / kBytesPerLook;
+    if (Since(cached_before_bytes_, sample.cached_bytes) > bytes) reads_much_ = true;
+  }
   if (loading_) load_bytes_ = Since(load_began_bytes_, sample.flushed_bytes);
   if (!window_ends) return loading_;
   best_window_bytes_ = std::max(best_window_bytes_, bytes);
@@ -41,6 +53,7 @@ bool LoadPace::Look(const Sample& sample) {
   window_began_us_ = sample.now_us;
   flushed_before_bytes_ = sample.flushed_bytes;
   looks_before_ = sample.file_looks;
+  cached_before_bytes_ = sample.cached_bytes;
   return loading_;
 }
 
@@ -52,24 +65,31 @@ Status Store::PaceCompactions(uint64_t now_us) {
   const bool open = impl_->gate->state() == WriteGate::kOpen;
   const uint64_t flushed_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
   const uint64_t own_bytes = std::min(flushed_bytes, impl_->settling_flushed_bytes.load());
-  const bool loading = open ? impl_->pace.Look({.now_us = now_us,
+  const bool loading = open ? impl_->load_pace.Look({.now_us = now_us,
                                                 .flushed_bytes = flushed_bytes - own_bytes,
-                                                .file_looks = impl_->statistics->getTickerCount(rocks::MEMTABLE_MISS)})
-                            : impl_->pace_times > 1;
-  const uint64_t load_times = impl_->pace.looks_often() ? std::min(kLookedTimes, impl_->load_times) : impl_->load_times;
+                                                .file_looks = impl_->statistics->getTickerCount(rocks::MEMTABLE_MISS),
+                                                .cached_bytes = CachedBytes(*impl_->statistics)})
+                            : impl_->pace.times > 1;
   const bool lacks_room = impl_->settling.load() && !impl_->gate->HasRoomFor(0);
-  if (loading || !open || lacks_room || (impl_->compactions_held && Level0Full())) {
+  if (loading || !open || lacks_room || (impl_->pace.compactions_held && Level0Full())) {
     // Nothing may hold up compactions now, nor take room from writers. What is being settled goes the usual way.
     impl_->settling_owed.store(false);
     StopSettling();
-    return SetPace(loading ? load_times : 1, /*held=*/false);
+    if (!loading) return SetPace({});
+    return SetPace({.times = impl_->load_pace.looks_often() ? kLookedTimes : kLoadTimes, .large_memtables = LoadMayTakeMemory()});
   }
-  if (impl_->pace_times > 1) {
-    impl_->settling_bytes_max.store(impl_->pace.load_bytes());
+  if (impl_->pace.times > 1) {
+    impl_->settling_bytes_max.store(impl_->load_pace.load_bytes());
     impl_->settling_owed.store(true);
-    return SetPace(1, /*held=*/true);
+    return SetPace({.compactions_held = true});
   }
-  return SetPace(1, impl_->compactions_held && impl_->settling_owed.load());
+  return SetPace({.compactions_held = impl_->pace.compactions_held && impl_->settling_owed.load()});
+}
+
+// Not where larger memtables would leave less room on the disk than their flushes need, or than who reads needs in the cache.
+bool Store::LoadMayTakeMemory() const {
+  return impl_->usual_buffers != impl_->load_buffers && !impl_->load_pace.reads_much() &&
+         impl_->gate->HasRoomFor(impl_->load_buffers.all_bytes - impl_->usual_buffers.all_bytes);
 }
 
 // So that writers would soon be slowed down, which RocksDB does not while it compacts nothing. A fifth of the places is left
@@ -82,21 +102,33 @@ bool Store::Level0Full() const {
   return static_cast<int>(family.levels[0].files.size()) >= slowdown_files - slowdown_files / 5;
 }
 
-Status Store::SetPace(uint64_t times, bool held) {
-  if (times == impl_->pace_times && held == impl_->compactions_held) return Status::Ok();
+Status Store::SetPace(const Pace& pace) {
+  if (pace == impl_->pace) return Status::Ok();
+  const WriteBuffers& usual = impl_->usual_buffers;
+  const WriteBuffers& buffers = pace.large_memtables ? impl_->load_buffers : usual;
   // Level 0 is compacted also once it is larger than the level below may be, which each file adds half a memtable to.
-  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->SetOptions(
-      Handle(Family::kData),
-      {{"level0_file_num_compaction_trigger", std::to_string(times * impl_->level0_files_usual)},
-       {"max_bytes_for_level_base", std::to_string(times * impl_->base_bytes_usual)},
-       {"disable_auto_compactions", held ? "true" : "false"}})));
-  impl_->pace_times = times;
-  impl_->compactions_held = held;
+  const uint64_t base_bytes = pace.times * impl_->base_bytes_usual / usual.each_bytes * buffers.each_bytes;
+  std::unordered_map<std::string, std::string> options = {
+      {"level0_file_num_compaction_trigger", std::to_string(pace.times * impl_->level0_files_usual)},
+      {"max_bytes_for_level_base", std::to_string(base_bytes)},
+      {"disable_auto_compactions", pace.compactions_held ? "true" : "false"}};
+  // The memtable that fills grows too, with the filter it has; one that is too large now is flushed at the next write. An
+  // expert's sizes never change.
+  const bool resized = pace.large_memtables != impl_->pace.large_memtables;
+  if (resized) options.emplace("write_buffer_size", std::to_string(buffers.each_bytes));
+  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->SetOptions(Handle(Family::kData), options)));
+  if (resized) {
+    impl_->memtables->SetMemtableBytes(buffers.each_bytes);
+    impl_->root->GetDBOptions().write_buffer_manager->SetBufferSize(buffers.all_bytes);
+  }
+  impl_->pace = pace;
   return Status::Ok();
 }
 
 int Store::level0_files_max() const {
   return impl_->root->GetOptions(Handle(Family::kData)).level0_file_num_compaction_trigger;
 }
+
+uint64_t Store::memtable_bytes_max() const { return impl_->root->GetOptions(Handle(Family::kData)).write_buffer_size; }
 
 }  // namespace cairn::store

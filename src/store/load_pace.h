@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Whether rows pour in, so that level 0 should gather more before it is merged down.
+// Whether rows pour in, so that memtables should be larger, and level 0 gather more before it is merged down.
 #pragma once
 
 #include <cstdint>
 
 namespace cairn::store {
 
+// Level 0, and the level below, may hold so many times as much in a load. What each file of level 0 keeps in memory, its filter
+// and index, is a seventieth of a memtable: three tenths of the budget for 84 files, where memtables take half.
+inline constexpr uint64_t kLoadTimes = 21;
+
+// What is in force for the data family.
+struct Pace {
+  uint64_t times = 1;           // level 0, and the level below, may hold so many times as much; more than 1 in a load
+  bool large_memtables = false;  // they take of the memory budget what is meant for loads
+  bool compactions_held = false;  // RocksDB starts none
+
+  friend bool operator==(const Pace&, const Pace&) = default;
+};
+
 // A load begins as soon as half a memtable's worth was written to files within eight seconds, which are about
 // two memtables compressed, and ends with eight seconds in which a quarter of that was not, or a sixteenth of what its best
 // eight seconds have written: where memtables are small, what follows a load may fill one in each eight seconds, but is none.
 //
 // Of a load it also tells whether keys are looked for in files often: once for so many flushed bytes as are compacted in
-// the time that a look loses in the files of level 0 that a load may gather more.
+// the time that a look loses in the files of level 0 that a load may gather more. And whether reads have brought as much into the
+// block cache, in eight seconds, as the load has brought into files: then they have more use for its memory than larger memtables.
 //
 // Thread rule: one thread at a time.
 class LoadPace {
@@ -24,6 +38,7 @@ class LoadPace {
     // Since any fixed moment. Less than before counts as nothing.
     uint64_t flushed_bytes = 0;  // written to files of level 0, compressed
     uint64_t file_looks = 0;     // for a key that was not in memory
+    uint64_t cached_bytes = 0;   // that came into the block cache with reads
   };
 
   // What a memtable holds when it is full.
@@ -35,6 +50,9 @@ class LoadPace {
   // Keys are looked for in files often, in the load that goes on; of no meaning without one.
   bool looks_often() const { return looks_often_; }
 
+  // Reads have filled the block cache as fast as files, at any time in the load that goes on; of no meaning without one.
+  bool reads_much() const { return reads_much_; }
+
   // What the load that goes on, or else the last one, has flushed.
   uint64_t load_bytes() const { return load_bytes_; }
 
@@ -43,11 +61,13 @@ class LoadPace {
   uint64_t window_began_us_ = 0;
   uint64_t flushed_before_bytes_ = 0;
   uint64_t looks_before_ = 0;
+  uint64_t cached_before_bytes_ = 0;
   uint64_t load_began_bytes_ = 0;
   uint64_t best_window_bytes_ = 0;  // of the load that goes on
   uint64_t load_bytes_ = 0;
   bool loading_ = false;
   bool looks_often_ = false;
+  bool reads_much_ = false;
 };
 
 }  // namespace cairn::store

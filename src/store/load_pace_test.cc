@@ -2,6 +2,8 @@
 // When a load begins and ends, and that level 0 gathers more files meanwhile.
 #include "store/load_pace.h"
 
+#include <thread>
+
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -78,12 +80,40 @@ TEST(LoadPaceTest, TellsWhetherFilesAreLookedIntoOften) {
   EXPECT_TRUE(pace.looks_often());
 }
 
+TEST(LoadPaceTest, TellsWhetherReadsFillTheCacheAsFast) {
+  LoadPace pace(64 * kMiB);
+  LoadPace::Sample sample = {.now_us = 5'000 * kSecondUs, .flushed_bytes = 7 * kMiB, .cached_bytes = 900 * kMiB};
+  EXPECT_FALSE(pace.Look(sample));
+  const auto pour = [&](uint64_t cached_bytes) {
+    sample.now_us += LoadPace::kWindowUs;
+    sample.flushed_bytes += 64 * kMiB;
+    sample.cached_bytes += cached_bytes;
+    return pace.Look(sample);
+  };
+  EXPECT_TRUE(pour(64 * kMiB));
+  EXPECT_FALSE(pace.reads_much());
+  EXPECT_TRUE(pour(64 * kMiB + 1));
+  EXPECT_TRUE(pace.reads_much());
+  // It is not asked again in the same load, as the answer changes what is read.
+  EXPECT_TRUE(pour(0));
+  EXPECT_TRUE(pace.reads_much());
+  for (int windows = 0; windows < 2; ++windows) {
+    sample.now_us += LoadPace::kWindowUs;
+    static_cast<void>(pace.Look(sample));
+  }
+  EXPECT_TRUE(pour(0));
+  EXPECT_FALSE(pace.reads_much());
+}
+
 class PaceCompactionsTest : public ::testing::Test, public StoreFixture {
  protected:
   // Numbers that do not compress, beyond half a memtable.
-  void Pour() {
-    uint64_t state = 88172645463325252;
-    for (unsigned i = 0; i < 6000; ++i) {
+  void Pour(unsigned kilobytes = 6000) {
+    Fill(kilobytes);
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  void Fill(unsigned kilobytes) {
+    for (unsigned i = 0; i < kilobytes; ++i) {
       std::string value;
       while (value.size() < 1000) {
         state ^= state << 13;
@@ -92,9 +122,21 @@ class PaceCompactionsTest : public ::testing::Test, public StoreFixture {
         value.append(reinterpret_cast<const char*>(&state), sizeof state);
       }
       ASSERT_TRUE(Put("idx1" + std::to_string(state), value, Durability::kOs).ok());
+      last_key = "idx1" + std::to_string(state);
     }
-    ASSERT_TRUE(store->FlushMemtables().ok());
   }
+
+  // Half a memtable's worth, of the memory below.
+  static constexpr unsigned kManyKilobytes = 18'000;
+
+  void OpenWithMuchMemory() {
+    options.memory_bytes = 256 * kMiB;
+    Open();
+    ASSERT_EQ(store->memtable_bytes_max(), 32 * kMiB);
+  }
+
+  uint64_t state = 88172645463325252;
+  std::string last_key;
 };
 
 TEST_F(PaceCompactionsTest, TheStoreGoesOnThroughALoad) {
@@ -102,7 +144,7 @@ TEST_F(PaceCompactionsTest, TheStoreGoesOnThroughALoad) {
   ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
   Pour();
   ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
-  EXPECT_EQ(store->level0_files_max(), 48);
+  EXPECT_EQ(store->level0_files_max(), 84);
   Pour();
   ASSERT_TRUE(store->PaceCompactions(20 * kSecondUs).ok());
   ASSERT_TRUE(store->PaceCompactions(40 * kSecondUs).ok());
@@ -120,7 +162,76 @@ TEST_F(PaceCompactionsTest, Level0GathersLessWhereKeysAreLookedForInFiles) {
   ASSERT_TRUE(store->PaceCompactions(10 * kSecondUs).ok());
   Pour();
   ASSERT_TRUE(store->PaceCompactions(11 * kSecondUs).ok());
-  EXPECT_EQ(store->level0_files_max(), 48);
+  EXPECT_EQ(store->level0_files_max(), 84);
+}
+
+TEST_F(PaceCompactionsTest, MemtablesAreLargerInALoad) {
+  OpenWithMuchMemory();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour(kManyKilobytes);
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_EQ(store->memtable_bytes_max(), 64 * kMiB);
+  const uint64_t flushed = Number("flush_write_bytes");
+  Fill(48'000);
+  EXPECT_EQ(Number("flush_write_bytes"), flushed);
+  EXPECT_EQ(Get(last_key).size(), 1000u);
+  // A full one is flushed: two together are what all may take.
+  Fill(40'000);
+  while (Number("flush_write_bytes") == flushed) std::this_thread::yield();
+  EXPECT_EQ(Get(last_key).size(), 1000u);
+  // What is in memory after the load is more than a memtable may be now.
+  Fill(20'000);
+  ASSERT_TRUE(store->PaceCompactions(20 * kSecondUs).ok());
+  ASSERT_TRUE(store->PaceCompactions(40 * kSecondUs).ok());
+  ASSERT_TRUE(store->PaceCompactions(60 * kSecondUs).ok());
+  EXPECT_EQ(store->memtable_bytes_max(), 32 * kMiB);
+  const uint64_t flushed_in_load = Number("flush_write_bytes");
+  Fill(2);  // the first finds it, the second goes into another one
+  while (Number("flush_write_bytes") == flushed_in_load) std::this_thread::yield();
+  EXPECT_EQ(Get(last_key).size(), 1000u);
+}
+
+// Who reads blocks as fast needs the cache.
+TEST_F(PaceCompactionsTest, MemtablesStayWhereReadsNeedTheCache) {
+  OpenWithMuchMemory();
+  Pour(kManyKilobytes + 2'000);
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  ASSERT_TRUE(store->PaceCompactions(10 * kSecondUs).ok());
+  Cursor cursor;
+  ASSERT_TRUE(store->OpenCursor(Family::kData, {}, &cursor).ok());
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+  }
+  ASSERT_TRUE(cursor.status().ok());
+  Pour(kManyKilobytes);
+  ASSERT_TRUE(store->PaceCompactions(11 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 84);
+  EXPECT_EQ(store->memtable_bytes_max(), 32 * kMiB);
+}
+
+TEST_F(PaceCompactionsTest, MemtablesStayWhereTheDiskHasLittleRoom) {
+  options.free_space_reserve_bytes = 100 * kMiB;
+  OpenWithMuchMemory();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour(kManyKilobytes);
+  env.SetFreeBytes(250 * kMiB);
+  store->CheckFreeSpace();
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 84);
+  EXPECT_EQ(store->memtable_bytes_max(), 32 * kMiB);
+  env.SetFreeBytes(270 * kMiB);
+  store->CheckFreeSpace();
+  ASSERT_TRUE(store->PaceCompactions(3 * kSecondUs).ok());
+  EXPECT_EQ(store->memtable_bytes_max(), 64 * kMiB);
+}
+
+TEST_F(PaceCompactionsTest, AnExpertsMemtablesStay) {
+  options.expert_family_options = "write_buffer_size=33554432";
+  OpenWithMuchMemory();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour(kManyKilobytes);
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 84);
+  EXPECT_EQ(store->memtable_bytes_max(), 32 * kMiB);
 }
 
 TEST_F(PaceCompactionsTest, AnExpertsNumberStays) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include <benchmark/benchmark.h>
@@ -10,6 +11,9 @@
 #include "base/endian.h"
 #include "db/memtable.h"
 #include "memory/concurrent_arena.h"
+#include <rocksdb/write_batch.h>
+
+#include "store/insert_ahead.h"
 #include "store/memtable_rep.h"
 
 namespace cairn::store {
@@ -34,10 +38,10 @@ void Encode(uint64_t number, char* entry) {
 }
 
 struct Table {
-  explicit Table(int64_t kind)
+  explicit Table(int64_t kind, uint64_t memtable_bytes = 0)
       : comparator(rocks::InternalKeyComparator(rocks::BytewiseComparator())) {
     if (kind == kTree) {
-      rep.reset(MemtableTreeFactory().CreateMemTableRep(comparator, &arena, nullptr, nullptr));
+      rep.reset(MemtableTreeFactory(memtable_bytes).CreateMemTableRep(comparator, &arena, nullptr, nullptr));
     } else {
       rep.reset(rocks::SkipListFactory().CreateMemTableRep(comparator, &arena, nullptr, nullptr));
     }
@@ -100,6 +104,30 @@ BENCHMARK(MemtableInsert)
     ->Threads(2)
     ->UseRealTime()
     ->Iterations(kEntries / 2);
+
+// Keys in no order, in batches that are told of before they are inserted (1), or not (0).
+void MemtableInsertBatch(benchmark::State& state) {
+  constexpr size_t kBatch = 400;
+  static std::vector<rocks::WriteBatch> batches;
+  if (batches.empty()) {
+    char entry[kEntryBytes];
+    for (size_t i = 0; i < kEntries; ++i) {
+      if (i % kBatch == 0) batches.emplace_back();
+      Encode(Numbers(kUniform)[i], entry);
+      (void)batches.back().Put(rocks::Slice(entry + 1, kKeyBytes), rocks::Slice(entry, 8));
+    }
+  }
+  const bool told = state.range(0) != 0;
+  Table table(kTree, /*memtable_bytes=*/64 << 20);
+  size_t next = 0;
+  for (auto _ : state) {
+    std::optional<InsertAhead> ahead;
+    if (told) ahead.emplace(batches[next / kBatch], 0);
+    for (const size_t end = next + kBatch; next < end; ++next) table.Insert(Numbers(kUniform)[next], false);
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(next));
+}
+BENCHMARK(MemtableInsertBatch)->Arg(0)->Arg(1)->Iterations(kEntries / 400);
 
 void MemtableSeek(benchmark::State& state) {
   Table& table = Filled(state.range(0));

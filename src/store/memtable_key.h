@@ -52,7 +52,9 @@ struct MemtableTarget {
   static constexpr size_t kWordCount = 3;
   static constexpr size_t kWordBytes = kWordCount * 8;
 
-  explicit MemtableTarget(const EntryKey& of) : key(of), sequence(of.sequence()) {
+  explicit MemtableTarget(const EntryKey& of) : MemtableTarget(of, of.sequence()) {}
+  // Without a trailer behind the key: eight bytes of whatever may be read there.
+  MemtableTarget(const EntryKey& of, uint64_t at_sequence) : key(of), sequence(at_sequence) {
     for (size_t i = 0; i < kWordCount; ++i) words[i] = key.WordAt(8 * i);
   }
 

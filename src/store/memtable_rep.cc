@@ -156,7 +156,7 @@ class TreeRep final : public rocks::MemTableRep {
     if (!filter_) return tree_.Insert(entry);
     const MemtableFilter::Key key(EntryKey::Of(entry));
     filter_->Fetch(key);
-    if (!tree_.Insert(entry)) return false;
+    if (!tree_.Insert(entry, InsertAhead::OfThread())) return false;  // only the data family has filters
     filter_->Add(key, concurrently);
     return true;
   }
@@ -176,7 +176,7 @@ rocks::MemTableRep* MemtableTreeFactory::CreateMemTableRep(const rocks::MemTable
                                                            rocks::Allocator* allocator,
                                                            const rocks::SliceTransform* prefix, rocks::Logger* log) {
   if (!IsBytewise(comparator)) return rocks::SkipListFactory().CreateMemTableRep(comparator, allocator, prefix, log);
-  return new TreeRep(allocator, filter_bytes_);
+  return new TreeRep(allocator, memtable_bytes_.load(std::memory_order_relaxed) / MemtableFilter::kMemtableShare);
 }
 
 const MemtableTree* TreeOf(const rocks::MemTableRep& memtable) {

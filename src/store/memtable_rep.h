@@ -2,6 +2,7 @@
 // RocksDB's memtables on the tree of memtable_tree.h.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -20,8 +21,11 @@ class MemtableTree;
 // Threads: as RocksDB's own factories; one may serve many families.
 class MemtableTreeFactory final : public rocks::MemTableRepFactory {
  public:
-  // The filters' size; 0: none.
-  explicit MemtableTreeFactory(uint64_t filter_bytes = 0) : filter_bytes_(filter_bytes) {}
+  // What a full memtable holds, by which its filter is sized; 0: no filters.
+  explicit MemtableTreeFactory(uint64_t memtable_bytes = 0) : memtable_bytes_(memtable_bytes) {}
+
+  // Of memtables that are made from now on.
+  void SetMemtableBytes(uint64_t bytes) { memtable_bytes_.store(bytes, std::memory_order_relaxed); }
 
   using rocks::MemTableRepFactory::CreateMemTableRep;
   rocks::MemTableRep* CreateMemTableRep(const rocks::MemTableRep::KeyComparator& comparator,
@@ -33,7 +37,7 @@ class MemtableTreeFactory final : public rocks::MemTableRepFactory {
   bool CanHandleDuplicatedKey() const override { return true; }
 
  private:
-  const uint64_t filter_bytes_;
+  std::atomic<uint64_t> memtable_bytes_;
 };
 
 // The tree of a memtable that the factory made; null of another.

@@ -18,7 +18,7 @@ class MemtableRepTest : public testing::Test {
  protected:
   void Make(const rocks::Comparator* order) {
     comparator = std::make_unique<rocks::MemTable::KeyComparator>(rocks::InternalKeyComparator(order));
-    rep.reset(MemtableTreeFactory(filter_bytes).CreateMemTableRep(*comparator, &arena, nullptr, nullptr));
+    rep.reset(MemtableTreeFactory(memtable_bytes).CreateMemTableRep(*comparator, &arena, nullptr, nullptr));
   }
 
   bool Insert(const std::string& key, uint64_t sequence, char type = rocks::kTypeValue) {
@@ -57,7 +57,7 @@ class MemtableRepTest : public testing::Test {
     return all;
   }
 
-  uint64_t filter_bytes = 0;
+  uint64_t memtable_bytes = 0;
   rocks::ConcurrentArena arena;
   std::unique_ptr<rocks::MemTable::KeyComparator> comparator;
   std::unique_ptr<rocks::MemTableRep> rep;
@@ -66,7 +66,7 @@ class MemtableRepTest : public testing::Test {
 // Without one they are given whatever follows the key.
 TEST_F(MemtableRepTest, LooksForOneKeyAskTheFilter) {
   using namespace std::string_literals;
-  filter_bytes = 1 << 10;
+  memtable_bytes = 1 << 16;
   Make(rocks::BytewiseComparator());
   EXPECT_TRUE(Insert("\0\0\0\1key"s, 5));
   EXPECT_FALSE(Insert("\0\0\0\1key"s, 5));

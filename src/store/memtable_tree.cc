@@ -8,6 +8,16 @@
 
 namespace cairn::store {
 
+namespace {
+
+// All the lines that are looked at, at once instead of one after the other.
+void FetchLines(const MemtableNode* node, size_t bytes) {
+  constexpr size_t kLineBytes = 64;
+  for (size_t at = 0; at < bytes; at += kLineBytes) __builtin_prefetch(reinterpret_cast<const char*>(node) + at);
+}
+
+}  // namespace
+
 template <typename Node, typename... Args>
 Node* MemtableTree::NewNode(Args... args) {
   return new (allocator_->AllocateAligned(sizeof(Node))) Node(args...);
@@ -27,23 +37,21 @@ bool MemtableTree::ReadRoot(Descent* descent) const {
 bool MemtableTree::StepDown(Descent* descent, unsigned slot) {
   auto* inner = static_cast<MemtableInner*>(descent->node);
   MemtableNode* child = inner->children[slot].Get();
-  // All the lines a search may look at, at once instead of one after the other.
-  constexpr size_t kLineBytes = 64;
-  const size_t searched_bytes = inner->level == 1 ? MemtableLeaf::kSearchedBytes : MemtableInner::kSearchedBytes;
-  for (size_t at = 0; at < searched_bytes; at += kLineBytes) {
-    __builtin_prefetch(reinterpret_cast<const char*>(child) + at);
-  }
+  FetchLines(child, inner->level == 1 ? MemtableLeaf::kSearchedBytes : MemtableInner::kSearchedBytes);
   const uint64_t version = child->lock.Read();
   if (!inner->lock.Holds(descent->version)) return false;
   *descent = {.parent = inner, .parent_version = descent->version, .node = child, .version = version};
   return true;
 }
 
-bool MemtableTree::Insert(const char* entry) {
+bool MemtableTree::Insert(const char* entry, InsertAhead* ahead) {
   const MemtableTarget target(EntryKey::Of(entry));
   Outcome outcome = Outcome::kElsewhere;
-  if (MemtableLeaf* leaf = RecentLeaf(target).load(std::memory_order_acquire)) {
-    outcome = InsertInto(leaf, target, entry);
+  if (MemtableLeaf* leaf = ahead == nullptr ? nullptr : ahead->Next(*this)) outcome = InsertInto(leaf, target, entry);
+  if (outcome == Outcome::kElsewhere) {
+    MemtableLeaf* const leaf = RecentLeaf(target).load(std::memory_order_acquire);
+    if (leaf != nullptr) outcome = InsertInto(leaf, target, entry);
+    if (outcome == Outcome::kElsewhere && ahead != nullptr) ahead->NoteScattered(RecentSlot(target));
   }
   while (outcome == Outcome::kElsewhere) outcome = InsertFromRoot(target, entry);
   return outcome == Outcome::kDone;
@@ -85,6 +93,22 @@ MemtableTree::Outcome MemtableTree::InsertFromRoot(const MemtableTarget& target,
   leaf->lock.Unlock();
   RecentLeaf(target).store(leaf, std::memory_order_release);
   return Outcome::kDone;
+}
+
+MemtableLeaf* MemtableTree::FetchLeaf(const MemtableTarget& target) const {
+  Descent descent;
+  if (!ReadRoot(&descent) || descent.node->level == 0) return nullptr;
+  for (;;) {
+    const auto& inner = static_cast<const MemtableInner&>(*descent.node);
+    const SlotFound found = FindSlot<true>(inner, target);
+    if (inner.level != 1) {
+      if (!StepDown(&descent, found.slot)) return nullptr;
+      continue;
+    }
+    MemtableNode* const leaf = inner.children[found.slot].Get();
+    FetchLines(leaf, sizeof(MemtableLeaf));
+    return inner.lock.Holds(descent.version) ? static_cast<MemtableLeaf*>(leaf) : nullptr;
+  }
 }
 
 bool MemtableTree::LockForSplit(const Descent& descent) {

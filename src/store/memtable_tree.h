@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 
+#include "store/insert_ahead.h"
 #include "store/memtable_node.h"
 #include "store/rocksdb_fwd.h"
 
@@ -35,8 +36,18 @@ class MemtableTree {
   MemtableTree(const MemtableTree&) = delete;
   MemtableTree& operator=(const MemtableTree&) = delete;
 
-  // False: an entry with the key and the sequence number is there already, and nothing was done.
-  [[nodiscard]] bool Insert(const char* entry);
+  // False: an entry with the key and the sequence number is there already, and nothing was done. `ahead`: what this thread
+  // inserts belongs to it; may be null.
+  [[nodiscard]] bool Insert(const char* entry, InsertAhead* ahead = nullptr);
+
+  // Asks for the memory of the leaf that is the place of `target`; null: not found at once.
+  MemtableLeaf* FetchLeaf(const MemtableTarget& target) const;
+
+  // Where the leaf of the key's index is remembered. Of a few indexes by chance the same.
+  static unsigned RecentSlot(const MemtableTarget& target) {
+    const auto index_id = static_cast<uint32_t>(target.words[0] >> 32);
+    return index_id * 0x9e3779b1u >> (32 - InsertAhead::kRecentBits);
+  }
 
   // The first entry that is not before `target`.
   void FindAtLeast(const MemtableTarget& target, Position* position) const;
@@ -54,7 +65,6 @@ class MemtableTree {
   uint64_t EstimateBetween(const MemtableTarget& first, const MemtableTarget& end) const;
 
  private:
-  static constexpr unsigned kRecentBits = 4;
   static constexpr size_t kLevelsMax = 24;
 
   enum class Outcome { kDone, kDuplicate, kElsewhere };
@@ -98,15 +108,12 @@ class MemtableTree {
   bool TryFindLast(Position* position) const;
   bool ReadPath(const MemtableTarget& target, Path* path) const;
 
-  std::atomic<MemtableLeaf*>& RecentLeaf(const MemtableTarget& target) {
-    const auto index_id = static_cast<uint32_t>(target.words[0] >> 32);
-    return recent_[index_id * 0x9e3779b1u >> (32 - kRecentBits)];
-  }
+  std::atomic<MemtableLeaf*>& RecentLeaf(const MemtableTarget& target) { return recent_[RecentSlot(target)]; }
 
   rocks::Allocator* const allocator_;
   std::atomic<MemtableNode*> root_;
   // Where each index was inserted into last: what comes in order goes there again. Any leaf will do.
-  std::array<std::atomic<MemtableLeaf*>, 1 << kRecentBits> recent_{};
+  std::array<std::atomic<MemtableLeaf*>, 1 << InsertAhead::kRecentBits> recent_{};
 };
 
 }  // namespace cairn::store

@@ -16,6 +16,7 @@
 #include "store/counters_merge.h"
 #include "store/deletion_marks.h"
 #include "store/file_filters.h"
+#include "store/load_pace.h"
 #include "store/memtable_filter.h"
 #include "store/memtable_rep.h"
 #include "store/rocks_status.h"
@@ -35,19 +36,8 @@ int MaxOpenFiles() {
   return static_cast<int>(std::max<rlim_t>(limit.rlim_cur / 2, 64));
 }
 
-// One memtable that fills and one on its way to disk take the budget. With four to share it, files of level 0
-// are half as large: LinkBench's load compacted a third more bytes.
-uint64_t WriteBufferBytes(uint64_t memory_bytes) {
-  return std::clamp(WriteBufferBudgetBytes(memory_bytes) / 2, 4 * kMiB, 128 * kMiB);
-}
-
+constexpr uint64_t kMemtableBytesMax = 128 * kMiB;
 constexpr int kLevel0Files = 4;
-
-// Of kLevel0Files. What each file of level 0 keeps in memory, its filter and index, is a sixtieth of a memtable: all of
-// them a fifth of the budget at most. More than 72 save little.
-uint64_t LoadTimes(uint64_t memory_bytes) {
-  return std::clamp<uint64_t>(3 * memory_bytes / WriteBufferBytes(memory_bytes), 12, 18);
-}
 
 rocks::BlockBasedTableOptions TableOptions(const StoreOptions& options, std::shared_ptr<rocks::Cache> cache) {
   rocks::BlockBasedTableOptions table;
@@ -78,7 +68,7 @@ void SetCompression(rocks::ColumnFamilyOptions* family) {
 rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::BlockBasedTableOptions& table) {
   rocks::ColumnFamilyOptions family;
   family.table_factory.reset(rocks::NewBlockBasedTableFactory(table));
-  family.write_buffer_size = WriteBufferBytes(options.memory_bytes);
+  family.write_buffer_size = UsualWriteBuffers(options.memory_bytes).each_bytes;
   family.max_write_buffer_number = 3;
   // History of flushed memtables serves only RocksDB's own conflict checks; 0 would mean a lot.
   family.max_write_buffer_size_to_maintain = 1;
@@ -88,7 +78,7 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.level_compaction_dynamic_level_bytes = true;
   family.level0_file_num_compaction_trigger = kLevel0Files;  // many times as many in a load: store/load_pace.h
   // While a load's files are compacted as many come again, on a busy machine.
-  family.level0_slowdown_writes_trigger = 2 * kLevel0Files * static_cast<int>(LoadTimes(options.memory_bytes)) + 8;
+  family.level0_slowdown_writes_trigger = 2 * kLevel0Files * static_cast<int>(kLoadTimes) + 8;
   family.level0_stop_writes_trigger = family.level0_slowdown_writes_trigger + 24;
   // The level below holds what level 0 hands down at once, four memtables compressed to half their size. With
   // 256 MiB at least, a LinkBench of 400 MB had a third of its data there.
@@ -119,9 +109,10 @@ rocks::ColumnFamilyOptions DictionaryFamily(const rocks::ColumnFamilyOptions& da
 
 void SetWal(const StoreOptions& options, rocks::DBOptions* db) {
   db->wal_recovery_mode = rocks::WALRecoveryMode::kPointInTimeRecovery;
-  // A full memtable's log has three quarters of its size. The dictionary's memtable hardly ever fills: without
-  // this it would keep old logs, which cost space and time at the next start.
-  db->max_total_wal_size = std::max(WriteBufferBytes(options.memory_bytes) / 4 * 5, 16 * kMiB);
+  // A full memtable's log has three quarters of its size, and is there until the memtable has been flushed and the dictionary
+  // lets go of it (store/log_release.h). With less, memtables would be flushed before they are full. It cannot be changed
+  // with a load's pace: that waits for writers, who may wait for compactions.
+  db->max_total_wal_size = std::max(LoadWriteBuffers(options.memory_bytes).all_bytes, 16 * kMiB);
   // Space allocated ahead, 35 MB for the log of a memtable of 32 MB, is space taken: half of what a small database
   // has beside its files. A sync of a log takes as long without (ext4: 3.4 ms each).
   db->allow_fallocate = false;
@@ -137,10 +128,19 @@ void SetWal(const StoreOptions& options, rocks::DBOptions* db) {
 
 }  // namespace
 
-uint64_t WriteBufferBudgetBytes(uint64_t memory_bytes) {
+WriteBuffers UsualWriteBuffers(uint64_t memory_bytes) {
   // A fifth, but never most of a small budget.
   const uint64_t least = std::min(64 * kMiB, memory_bytes / 2);
-  return std::clamp(memory_bytes / 5, least, 4 * kGiB);
+  const uint64_t all_bytes = std::clamp(memory_bytes / 5, least, 4 * kGiB);
+  // One memtable that fills and one on its way to disk take it. With four to share it, files of level 0
+  // are half as large: LinkBench's load compacted a third more bytes.
+  return {.each_bytes = std::clamp(all_bytes / 2, 4 * kMiB, kMemtableBytesMax), .all_bytes = all_bytes};
+}
+
+WriteBuffers LoadWriteBuffers(uint64_t memory_bytes) {
+  const WriteBuffers usual = UsualWriteBuffers(memory_bytes);
+  const uint64_t each_bytes = std::max(usual.each_bytes, std::min(memory_bytes / 4, kMemtableBytesMax));
+  return {.each_bytes = each_bytes, .all_bytes = std::max(usual.all_bytes, 2 * each_bytes)};
 }
 
 Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
@@ -157,7 +157,7 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   db.create_if_missing = options.create_if_missing;
   db.create_missing_column_families = options.create_if_missing;
   db.write_buffer_manager = std::make_shared<rocks::WriteBufferManager>(
-      WriteBufferBudgetBytes(options.memory_bytes), cache, /*allow_stall=*/false);
+      UsualWriteBuffers(options.memory_bytes).all_bytes, cache, /*allow_stall=*/false);
   db.max_background_jobs = static_cast<int>(std::clamp(cores / 2, 2u, 16u));
   db.max_subcompactions = std::clamp(cores / 8, 1u, 4u);
   db.max_open_files = MaxOpenFiles();
@@ -182,10 +182,9 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   derived->dictionary = DictionaryFamily(derived->data);
   // The dictionary's memtables have no filters: what is looked up there is there, and each commit of new rows writes there.
   if (derived->data.memtable_factory == data.memtable_factory) {
-    derived->data.memtable_factory =
-        std::make_shared<MemtableTreeFactory>(derived->data.write_buffer_size / MemtableFilter::kMemtableShare);
+    derived->memtables = std::make_shared<MemtableTreeFactory>(derived->data.write_buffer_size);
+    derived->data.memtable_factory = derived->memtables;
   }
-  derived->load_times = LoadTimes(options.memory_bytes);
   return Status::Ok();
 }
 

@@ -10,7 +10,7 @@
 namespace cairn::store {
 namespace {
 
-// Of a full memtable. Larger databases are not written anew at once, whatever they owe: it would take longer than compactions may
+// Of a load's full memtable. Larger databases are not written anew at once, whatever they owe: it would take longer than compactions may
 // wait, and as much room again.
 constexpr uint64_t kMemtablesMax = 64;
 
@@ -42,32 +42,33 @@ Files ListFiles(rocks::DB* root, rocks::ColumnFamilyHandle* data) {
 }
 
 // So much may be written: half more than what RocksDB would write now anyway to bring each level below its bound, or `least_bytes`.
-uint64_t WorthwhileBytes(rocks::DB* root, rocks::ColumnFamilyHandle* data, uint64_t least_bytes) {
+uint64_t WorthwhileBytes(rocks::DB* root, rocks::ColumnFamilyHandle* data, uint64_t memtable_bytes, uint64_t least_bytes) {
   uint64_t owed_bytes = 0;
   root->GetIntProperty(data, rocks::DB::Properties::kEstimatePendingCompactionBytes, &owed_bytes);
   const uint64_t bytes = std::max(owed_bytes + owed_bytes / 2, least_bytes);
-  return std::min<uint64_t>(bytes, kMemtablesMax * root->GetOptions(data).write_buffer_size);
+  return std::min<uint64_t>(bytes, kMemtablesMax * memtable_bytes);
 }
 
 }  // namespace
 
 Status Store::BeginCompactions() {
   if (impl_->level0_files_usual == 0) return Status::Ok();
-  impl_->compactions_held = true;
+  impl_->pace.compactions_held = true;
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
   const Files files = ListFiles(impl_->root, data);
   if (files.in_level0 >= impl_->level0_files_usual &&
-      files.bytes <= WorthwhileBytes(impl_->root, data, 0)) {
+      files.bytes <= WorthwhileBytes(impl_->root, data, impl_->load_buffers.each_bytes, 0)) {
     impl_->settling_owed.store(true);
     return Status::Ok();
   }
-  return SetPace(1, /*held=*/false);
+  return SetPace({});
 }
 
 Status Store::SettleLoad() {
   if (!impl_->settling_owed.load() || impl_->gate->state() != WriteGate::kOpen) return Status::Ok();
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
-  const uint64_t worthwhile_bytes = WorthwhileBytes(impl_->root, data, impl_->settling_bytes_max.load());
+  const uint64_t worthwhile_bytes =
+      WorthwhileBytes(impl_->root, data, impl_->load_buffers.each_bytes, impl_->settling_bytes_max.load());
   Files files = ListFiles(impl_->root, data);
   // A quarter is for those who write meanwhile.
   if (files.bytes > worthwhile_bytes || !impl_->gate->HasRoomFor(files.bytes + files.bytes / 4)) {

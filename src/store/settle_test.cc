@@ -85,7 +85,7 @@ TEST_F(SettleLoadTest, WhatItFlushesItselfIsNoLoad) {
   EXPECT_EQ(store->level0_files_max(), 4);
   ASSERT_NO_FATAL_FAILURE(Pour('d'));
   ASSERT_NO_FATAL_FAILURE(Pace(42));
-  EXPECT_EQ(store->level0_files_max(), 48);
+  EXPECT_EQ(store->level0_files_max(), 84);
 }
 
 TEST_F(SettleLoadTest, CompactionsGoOnAfterwards) {
@@ -191,16 +191,16 @@ TEST_F(SettleLoadTest, EndsBeforeWritersLackTheRoomItClaims) {
   pacer.join();
 }
 
-// Compactions that may begin again need some time before writers are slowed down, at 104.
+// Compactions that may begin again need some time before writers are slowed down, at 176.
 TEST_F(SettleLoadTest, EndsWhileLevel0HasPlacesLeft) {
   Open();
   ASSERT_NO_FATAL_FAILURE(Load("ab"));
-  for (int file = 2; file < 84; ++file) {
+  for (int file = 2; file < 141; ++file) {
     ASSERT_TRUE(Put("idxa1", std::to_string(file)).ok());
     ASSERT_TRUE(store->FlushMemtables().ok());
   }
   ASSERT_EQ(Number("loads_to_settle"), 1u);
-  EXPECT_EQ(Level0Files(), 84);
+  EXPECT_EQ(Level0Files(), 141);
   ASSERT_NO_FATAL_FAILURE(Pace(42));
   EXPECT_EQ(Number("loads_to_settle"), 0u);
 }

@@ -26,6 +26,8 @@ struct NamedNumber {
   uint64_t value = 0;
 };
 
+struct Pace;
+
 // Keys begin <= k < end.
 struct KeyRange {
   ByteView begin;
@@ -122,15 +124,20 @@ class Store {
   // From now on both start no compaction, and end one that runs.
   void StopRelief();
 
-  // Lets level 0 gather more files before they are compacted while rows pour in (store/load_pace.h). To be
-  // called about once a second, by one thread at a time. `now_us`: of a steady clock.
+  // Lets memtables be larger, and level 0 gather more files before they are compacted, while rows pour in
+  // (store/load_pace.h). To be called about once a second, by one thread at a time. `now_us`: of a steady clock.
   Status PaceCompactions(uint64_t now_us);
+  // Logs of what is in files go (store/log_release.h). To be called about once a second, by any thread. Does nothing while writes
+  // are refused.
+  Status ReleaseLogs();
   // Once a load has ended, also that of a store which was closed in it: merges all levels into the last, if that
   // writes little more than what is owed anyway (store/settle.cc). Until then, or until PaceCompactions() says
   // that rows pour in again, RocksDB compacts nothing. Called as RelieveReads, and by the same thread.
   Status SettleLoad();
   // With so many files level 0 is compacted.
   int level0_files_max() const;
+  // What a memtable holds when it is full.
+  uint64_t memtable_bytes_max() const;
 
   // So many files may still come to level 0 before those who write are slowed down.
   uint64_t FreeLevel0Places() const;
@@ -197,8 +204,9 @@ class Store {
   // *fits: whether the disk has the room; *done: whether it was done, and not by others in the meantime.
   Status CompactFiles(const std::vector<std::string>& names, int output_level, bool* fits, bool* done);
   Status CompactInSteps(bool* fits);
-  // Of PaceCompactions: level 0 gathers so many times as many files; RocksDB starts no compaction.
-  Status SetPace(uint64_t times, bool held);
+  // Of PaceCompactions.
+  Status SetPace(const Pace& pace);
+  bool LoadMayTakeMemory() const;
   // Of Open: compactions begin, or wait for SettleLoad().
   Status BeginCompactions();
   void StopSettling();

@@ -15,7 +15,9 @@
 #include "store/family_source.h"
 #include "store/held_indexes.h"
 #include "store/load_pace.h"
+#include "store/log_release.h"
 #include "store/read_pressure.h"
+#include "store/rocks_options.h"
 #include "store/store.h"
 #include "store/write_gate.h"
 
@@ -48,6 +50,7 @@ class Store::Impl {
   std::shared_ptr<RunningCompactions> compactions;
   std::shared_ptr<WriteGateKeeper> gate;
   std::shared_ptr<HeldIndexes> held_indexes;
+  std::shared_ptr<LogRelease> log_release;
   std::shared_ptr<rocks::Statistics> statistics;
   std::unique_ptr<rocks::TransactionDB> db;
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them
@@ -58,13 +61,14 @@ class Store::Impl {
   std::atomic<uint64_t> reserved_level0_places{0};  // by those that wait
   std::mutex unstalled_mutex;  // of what commits a load while level 0 is full
 
-  // Of PaceCompactions: all but the first three are its thread's.
+  // Of PaceCompactions: `load_pace` and `pace` are its thread's.
   uint64_t level0_files_usual = 0;  // 0: an expert's number, which stays
   uint64_t base_bytes_usual = 0;    // of the level below
-  uint64_t load_times = 1;          // so many times as much in a load
-  LoadPace pace{0};
-  uint64_t pace_times = 1;  // in force; more than 1 in a load
-  bool compactions_held = false;  // RocksDB starts none of the data family
+  WriteBuffers usual_buffers;
+  WriteBuffers load_buffers;  // an expert's are the usual ones in loads too
+  std::shared_ptr<MemtableTreeFactory> memtables;  // of the data family; null: an expert's
+  LoadPace load_pace{0};
+  Pace pace;  // in force
 
   // Of SettleLoad, which ends what PaceCompactions asks for.
   std::atomic<bool> settling_owed{false};

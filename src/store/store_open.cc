@@ -37,7 +37,7 @@ Status WithDirectory(const std::string& directory, Status::Code code, std::strin
 
 uint64_t ReserveBytes(const StoreOptions& options) {
   if (options.free_space_reserve_bytes != 0) return options.free_space_reserve_bytes;
-  return kReserveBytesBase + WriteBufferBudgetBytes(options.memory_bytes);
+  return kReserveBytesBase + UsualWriteBuffers(options.memory_bytes).all_bytes;
 }
 
 // RocksDB reports a lock file that is taken as an I/O error like any other; only its text differs.
@@ -108,6 +108,10 @@ bool ExpertPacesCompactions(const std::string& family_options) {
                      [&](std::string_view name) { return family_options.find(name) != std::string::npos; });
 }
 
+bool ExpertSizesMemtables(const std::string& family_options) {
+  return family_options.find("write_buffer") != std::string::npos || family_options.find("memtable_factory") != std::string::npos;
+}
+
 // What was replayed is in files, but with two-phase commit RocksDB finds out only at the end of a flush which logs nobody
 // needs, and of those an earlier process wrote only when it looks at the whole directory. So a deletion of nothing is
 // flushed (decision 32). It needs no log, as nothing is lost with it, so that no log can fail. Logs of prepared
@@ -172,17 +176,22 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
       WriteGateKeeper::Options{options.directory, ReserveBytes(options), options.log, options.on_wal_failure}, env, files, compactions);
 
   impl->held_indexes = std::make_shared<HeldIndexes>(options.memory_bytes / kHeldIndexesShare);
+  impl->log_release = std::make_shared<LogRelease>();
   RocksOptions derived;
-  if (Status status = DeriveRocksOptions(options, env, files, {impl->gate, compactions, impl->held_indexes}, &derived);
+  if (Status status = DeriveRocksOptions(options, env, files,
+                                         {impl->gate, compactions, impl->held_indexes, impl->log_release}, &derived);
       !status.ok()) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
   impl->statistics = derived.db.statistics;
-  impl->pace = LoadPace(derived.data.write_buffer_size);
+  impl->load_pace = LoadPace(derived.data.write_buffer_size);
+  impl->memtables = derived.memtables;
+  impl->usual_buffers = UsualWriteBuffers(options.memory_bytes);
+  impl->load_buffers =
+      impl->memtables == nullptr || ExpertSizesMemtables(options.expert_family_options) ? impl->usual_buffers : LoadWriteBuffers(options.memory_bytes);
   if (!ExpertPacesCompactions(options.expert_family_options)) {
     impl->level0_files_usual = static_cast<uint64_t>(derived.data.level0_file_num_compaction_trigger);
     impl->base_bytes_usual = derived.data.max_bytes_for_level_base;
-    impl->load_times = derived.load_times;
     derived.data.disable_auto_compactions = true;  // until BeginCompactions()
   }
 

@@ -11,6 +11,7 @@
 #include "util/coding.h"
 
 #include "store/cursor_bounds.h"
+#include "store/insert_ahead.h"
 #include "store/overlay_iterator.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -346,6 +347,7 @@ Status WriteTransaction::Commit(Durability durability) {
     durability = Durability::kSync;
   }
   rocks::Status status;
+  const InsertAhead ahead(*batch_, impl.handles[static_cast<size_t>(Family::kData)]->GetID());
   if (prepared) {
     rocks_->GetWriteOptions()->sync = durability == Durability::kSync;
     // A commit that failed has left its changes there, and another try would append them again.

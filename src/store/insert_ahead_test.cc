@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What is inserted is what was said, whatever was foreseen.
+#include "store/insert_ahead.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/endian.h"
+#include "db/memtable.h"
+#include "memory/concurrent_arena.h"
+#include "store/memtable_rep.h"
+#include "store/store_testing.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr size_t kBatchEntries = 100;
+
+class InsertAheadTest : public testing::Test {
+ protected:
+  // Of one index in order and two in none.
+  static std::vector<std::string> RandomKeys(uint64_t seed, size_t count) {
+    std::mt19937_64 random(seed);
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t index = static_cast<uint32_t>(i % 3);
+      std::string key(12, '\0');
+      StoreBe32(key.data(), index);
+      StoreBe64(key.data() + 4, index == 0 ? seed << 32 | i : random());
+      keys.push_back(std::move(key));
+    }
+    return keys;
+  }
+
+  static rocks::WriteBatch BatchOf(const std::vector<std::string>& keys) {
+    rocks::WriteBatch batch;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      EXPECT_TRUE((i % 5 == 0 ? batch.Delete(keys[i]) : batch.Put(keys[i], "value")).ok());
+    }
+    return batch;
+  }
+
+  bool Insert(const std::string& key, uint64_t sequence, bool concurrently = false) {
+    char* entry;
+    rocks::KeyHandle handle = rep->Allocate(1 + key.size() + 8, &entry);
+    entry[0] = static_cast<char>(key.size() + 8);
+    memcpy(entry + 1, key.data(), key.size());
+    StoreLe64(entry + 1 + key.size(), sequence << 8 | 1);
+    return concurrently ? rep->InsertKeyConcurrently(handle) : rep->InsertKey(handle);
+  }
+
+  std::vector<std::string> Walk() {
+    std::vector<std::string> keys;
+    std::unique_ptr<rocks::MemTableRep::Iterator> iterator(rep->GetIterator());
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+      keys.emplace_back(iterator->key() + 1, static_cast<size_t>(iterator->key()[0]) - 8);
+    }
+    return keys;
+  }
+
+  rocks::MemTable::KeyComparator comparator{rocks::InternalKeyComparator(rocks::BytewiseComparator())};
+  rocks::ConcurrentArena arena;
+  std::unique_ptr<rocks::MemTableRep> rep{
+      MemtableTreeFactory(1 << 20).CreateMemTableRep(comparator, &arena, nullptr, nullptr)};
+};
+
+TEST_F(InsertAheadTest, EntriesThatWereForeseen) {
+  std::vector<std::string> all;
+  for (uint64_t round = 0; round < 100; ++round) {
+    const std::vector<std::string> keys = RandomKeys(round, kBatchEntries);
+    const rocks::WriteBatch batch = BatchOf(keys);
+    const InsertAhead ahead(batch, 0);
+    ASSERT_EQ(InsertAhead::OfThread(), &ahead);
+    for (const std::string& key : keys) ASSERT_TRUE(Insert(key, round + 1));
+    for (const std::string& key : keys) ASSERT_FALSE(Insert(key, round + 1));
+    all.insert(all.end(), keys.begin(), keys.end());
+  }
+  EXPECT_EQ(InsertAhead::OfThread(), nullptr);
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(Walk(), all);
+}
+
+TEST_F(InsertAheadTest, OtherEntriesThanForeseen) {
+  std::vector<std::string> all;
+  for (uint64_t round = 0; round < 100; ++round) {
+    const rocks::WriteBatch batch = BatchOf(RandomKeys(1000 + round, kBatchEntries));
+    const std::vector<std::string> keys = RandomKeys(round, 2 * kBatchEntries);
+    const InsertAhead ahead(batch, 0);
+    for (const std::string& key : keys) ASSERT_TRUE(Insert(key, round + 1));
+    all.insert(all.end(), keys.begin(), keys.end());
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(Walk(), all);
+}
+
+TEST_F(InsertAheadTest, AFewEntriesAreNotForeseen) {
+  const rocks::WriteBatch batch = BatchOf(RandomKeys(1, 10));
+  const InsertAhead ahead(batch, 0);
+  EXPECT_EQ(InsertAhead::OfThread(), nullptr);
+}
+
+// Entries of other families, ranges and keys at the batch's end have no leaf.
+TEST_F(InsertAheadTest, RecordsOfOtherKinds) {
+  const std::vector<std::string> keys = RandomKeys(1, kBatchEntries);
+  rocks::WriteBatch batch;
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(batch.DeleteRange(key, key + "z").ok());
+    ASSERT_TRUE(batch.Delete(key).ok());
+  }
+  const InsertAhead ahead(batch, 0);
+  for (const std::string& key : keys) ASSERT_TRUE(Insert(key, 1));
+  const InsertAhead* const other = InsertAhead::OfThread();
+  ASSERT_EQ(other, &ahead);
+  std::vector<std::string> sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(Walk(), sorted);
+}
+
+TEST_F(InsertAheadTest, ManyThreads) {
+  constexpr uint64_t kThreads = 4, kRounds = 50;
+  std::vector<std::thread> threads;
+  for (uint64_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (uint64_t round = 0; round < kRounds; ++round) {
+        const std::vector<std::string> keys = RandomKeys(thread * kRounds + round, kBatchEntries);
+        const rocks::WriteBatch batch = BatchOf(keys);
+        const InsertAhead ahead(batch, 0);
+        for (const std::string& key : keys) EXPECT_TRUE(Insert(key, 1, /*concurrently=*/true));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<std::string> all;
+  for (uint64_t seed = 0; seed < kThreads * kRounds; ++seed) {
+    const std::vector<std::string> keys = RandomKeys(seed, kBatchEntries);
+    all.insert(all.end(), keys.begin(), keys.end());
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(Walk(), all);
+}
+
+// A transaction that fills memtables several times over.
+TEST(InsertAheadOfTransactionsTest, LargeCommitsAreWhole) {
+  StoreFixture fixture;
+  fixture.Open();
+  std::mt19937_64 random(7);
+  std::map<std::string, std::string> expected;
+  for (int round = 0; round < 20; ++round) {
+    std::unique_ptr<WriteTransaction> transaction = fixture.store->BeginWrite();
+    for (int i = 0; i < 2000; ++i) {
+      std::string key = "idx" + std::to_string(i % 3) + std::to_string(i % 3 == 0 ? 1'000'000 + round * 2000 + i : random());
+      std::string value(1000, static_cast<char>('a' + i % 26));
+      ASSERT_TRUE(transaction->Put(Family::kData, key, value).ok());
+      expected[std::move(key)] = std::move(value);
+    }
+    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  }
+  for (const auto& [key, value] : expected) ASSERT_EQ(fixture.Get(key), value);
+  Cursor cursor;
+  ASSERT_TRUE(fixture.store->OpenCursor(Family::kData, {}, &cursor).ok());
+  auto next = expected.begin();
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next(), ++next) {
+    ASSERT_NE(next, expected.end());
+    ASSERT_EQ(cursor.key(), next->first);
+  }
+  EXPECT_EQ(next, expected.end());
+}
+
+}  // namespace
+}  // namespace cairn::store

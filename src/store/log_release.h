@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Lets go of logs that only the dictionary keeps.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <rocksdb/listener.h>
+
+#include "store/rocksdb_fwd.h"
+
+namespace cairn::store {
+
+// A log is kept until all that it has is in files. What commits write to the dictionary is little, so that its memtable hardly
+// ever fills: it would keep the logs of rows that have been in files for long. So it is flushed after the data family was.
+//
+// Thread rule: any thread.
+class LogRelease final : public rocks::EventListener {
+ public:
+  void OnFlushCompleted(rocks::DB* db, const rocks::FlushJobInfo& flush) override;
+
+  // Whether data have been flushed since the last call.
+  bool Take() { return owed_.exchange(false, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> owed_{false};
+};
+
+}  // namespace cairn::store
