@@ -78,6 +78,19 @@ class EnginesTest(unittest.TestCase):
             options = engines.server_options(engine, memory_bytes=1 << 30, flush_setting=0)
             self.assertEqual([option for option in options if "flush-log-at-trx-commit" in option][0][-2:], "=0")
 
+    # Cairn's is the default of its own; InnoDB's stays.
+    def test_large_data(self) -> None:
+        cairn, innodb, small, myrocks = engines.for_large_data(
+            engines.parse("cairn,innodb,small,myrocks", ["small=cairn --x"]))
+        for mib, cache in ((100, 32), (256, 32), (384, 42), (1024, 256), (4096, 1280)):
+            for engine in (cairn, small, myrocks):
+                self.assertEqual(engines.cache_bytes(mib << 20, engine), cache << 20)
+            self.assertEqual(engines.cache_bytes(mib << 20, innodb), engines.cache_bytes(mib << 20, _INNODB))
+        self.assertIn("--cairn-memory=44040192", engines.server_options(cairn, memory_bytes=384 << 20, flush_setting=1))
+        # Less memory for memtables would only slow MyRocks' loads down.
+        self.assertIn("--rocksdb-db-write-buffer-size=33554432",
+                      engines.server_options(myrocks, memory_bytes=384 << 20, flush_setting=1))
+
     # In little memory InnoDB, which uses no page cache, may have more of it for its own.
     def test_little_memory(self) -> None:
         for mib, pool, cache in ((384, 240, 160), (256, 112, 32), (100, 16, 16)):
@@ -324,7 +337,7 @@ class RunnerTest(unittest.TestCase):
     """A server that dies, a step that breaks off, an interruption: what is done is kept and marked."""
 
     class _Workload:
-        NAME, NEEDS_SERVER = "fake", False
+        NAME, NEEDS_SERVER, LARGE_DATA = "fake", False, False
 
         def __init__(self, *outcomes: Outcome | BaseException) -> None:
             self.outcomes = list(outcomes)

@@ -64,7 +64,7 @@ class _Server:
 
 
 class _Workload:
-    NAME, NEEDS_SERVER = "fake", True
+    NAME, NEEDS_SERVER, LARGE_DATA = "fake", True, False
 
     def __init__(self, log: list[str], fails: str = "") -> None:
         self._log, self._fails = log, fails

@@ -36,6 +36,9 @@ class Store::Impl {
 
   FamilySource SourceOf(Family family) const;
 
+  // Before the store is opened with `derived`: what SetPace() will need.
+  void PreparePaces(const StoreOptions& options, RocksOptions* derived);
+
   static rocks::TransactionOptions MakeTransactionOptions() {
     rocks::TransactionOptions transaction;
     transaction.skip_concurrency_control = true;  // txn/ has its own locks

@@ -147,6 +147,18 @@ Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Store::~Store() { (void)Close(); }
 
+void Store::Impl::PreparePaces(const StoreOptions& options, RocksOptions* derived) {
+  load_pace = LoadPace(derived->data.write_buffer_size);
+  memtables = derived->memtables;
+  usual_buffers = UsualWriteBuffers(options.memory_bytes);
+  const bool resizes = memtables != nullptr && !ExpertSizesMemtables(options.expert_family_options);
+  load_buffers = resizes ? LoadWriteBuffers(options.memory_bytes) : usual_buffers;
+  if (ExpertPacesCompactions(options.expert_family_options)) return;
+  level0_files_usual = static_cast<uint64_t>(derived->data.level0_file_num_compaction_trigger);
+  base_bytes_usual = derived->data.max_bytes_for_level_base;
+  derived->data.disable_auto_compactions = true;  // until BeginCompactions()
+}
+
 Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   store->reset();
   if (options.memory_bytes < kMemoryBytesMin) {
@@ -184,16 +196,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
   impl->statistics = derived.db.statistics;
-  impl->load_pace = LoadPace(derived.data.write_buffer_size);
-  impl->memtables = derived.memtables;
-  impl->usual_buffers = UsualWriteBuffers(options.memory_bytes);
-  impl->load_buffers =
-      impl->memtables == nullptr || ExpertSizesMemtables(options.expert_family_options) ? impl->usual_buffers : LoadWriteBuffers(options.memory_bytes);
-  if (!ExpertPacesCompactions(options.expert_family_options)) {
-    impl->level0_files_usual = static_cast<uint64_t>(derived.data.level0_file_num_compaction_trigger);
-    impl->base_bytes_usual = derived.data.max_bytes_for_level_base;
-    derived.data.disable_auto_compactions = true;  // until BeginCompactions()
-  }
+  impl->PreparePaces(options, &derived);
 
   rocks::TransactionDBOptions transactions;
   transactions.num_stripes = 1;  // of RocksDB's own lock table, which nobody uses

@@ -120,6 +120,8 @@ def prepare(workload: Workload, options: argparse.Namespace,
     folder = paths.VAR / "bench"
     folder.mkdir(parents=True, exist_ok=True)
     options.engines = engines.parse(options.engines, options.variant) if workload.NEEDS_SERVER else (engines.NONE,)
+    if workload.LARGE_DATA:
+        options.engines = engines.for_large_data(options.engines)
     options.base = _base(options)
     options.conditions = Conditions(
         memory_bytes=options.memory, device=options.device, cold=options.cold,

@@ -56,6 +56,7 @@ class DdlWorkload(SettledTables):
     HELP = "index builds and copies of a table"
     UNIT = "row"
     NEEDS_SERVER = True
+    LARGE_DATA = False
     TINY = ("--scale", "20000", "--repeats", "1")
     DEFAULTS = Conditions(scale=1_000_000, repeats=3)  # rows of the table
 

@@ -16,6 +16,9 @@ _BESIDE_CACHE_BYTES = 224 * _MIB
 _BESIDE_POOL_BYTES = 144 * _MIB
 _CACHE_SHARE = 0.7
 _CACHE_BYTES_MIN = 16 * _MIB
+# Where data are larger than memory: Cairn's own default, DefaultMemoryBytes() in src/engine/memory.cc.
+_BESIDE_SMALL_CACHE_BYTES = 256 * _MIB
+_SMALL_CACHE_BYTES_MIN = 32 * _MIB
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Engine:
     plugin: str = ""  # the file a server loads the engine from
     options: tuple[str, ...] = ()  # of the server, after those of server_options
     variant_of: str = ""  # the name of the engine that this is with other options
+    # Its cache is small: the data are larger than memory, and compressed in the page cache that it reads through.
+    small_cache: bool = False
 
     @property
     def kind(self) -> str:
@@ -80,6 +85,14 @@ def _variant(text: str) -> Engine:
     return replace(ENGINES[kind], name=name, options=tuple(options), variant_of=kind)
 
 
+def for_large_data(engines: Iterable[Engine]) -> tuple[Engine, ...]:
+    """The engines as they are used with data that are larger than memory.
+
+    Those that read through the page cache have a small one of their own.
+    """
+    return tuple(replace(engine, small_cache=engine.kind in ("cairn", "myrocks")) for engine in engines)
+
+
 def check_installed(engines: Sequence[Engine], plugin_directory: Path) -> None:
     """Raises CairnError for an engine whose plugin the private server lacks."""
     for engine in engines:
@@ -91,8 +104,11 @@ def check_installed(engines: Sequence[Engine], plugin_directory: Path) -> None:
 def cache_bytes(memory_bytes: int, engine: Engine) -> int:
     """The engine's cache under a memory limit, the same for all where there is plenty.
 
-    70 % of the limit, or what is left beside the rest of the server, if that is less: 224 MiB, with InnoDB 144.
+    70 % of the limit, or what is left beside the rest of the server, if that is less: 224 MiB, with InnoDB 144. A small
+    cache: a third of what the limit is beyond 256 MiB, at least 32 MiB.
     """
+    if engine.small_cache:
+        return max(_SMALL_CACHE_BYTES_MIN, (memory_bytes - _BESIDE_SMALL_CACHE_BYTES) // 3 // _MIB * _MIB)
     beside = _BESIDE_POOL_BYTES if engine.client_name == "InnoDB" else _BESIDE_CACHE_BYTES
     share = min(int(memory_bytes * _CACHE_SHARE), memory_bytes - beside)
     return max(_CACHE_BYTES_MIN, share // _MIB * _MIB)
@@ -118,7 +134,8 @@ def _server_options(engine: Engine, memory_bytes: int, flush_setting: int, direc
         if direct_writes:
             options.append("--cairn-expert-db-options=use_direct_io_for_flush_and_compaction=true")
         return options
-    return options + _myrocks(cache, flush_setting, direct_writes)
+    memtables = cache_bytes(memory_bytes, replace(engine, small_cache=False)) // 5
+    return options + _myrocks(cache, memtables, flush_setting, direct_writes)
 
 
 def _innodb(engine: Engine, cache: int, memory_bytes: int, flush_setting: int) -> list[str]:
@@ -137,7 +154,7 @@ def _innodb(engine: Engine, cache: int, memory_bytes: int, flush_setting: int) -
     return options
 
 
-def _myrocks(cache: int, flush_setting: int, direct_writes: bool) -> list[str]:
+def _myrocks(cache: int, memtables: int, flush_setting: int, direct_writes: bool) -> list[str]:
     """As its authors' published my.cnf, with today's compression (LZ4, Zstandard at the bottom)
     in place of zlib, which they found better, and a bound on all memtables. Its memory beside the
     block cache is not bounded, so the block cache takes two thirds of what the others have."""
@@ -154,7 +171,7 @@ def _myrocks(cache: int, flush_setting: int, direct_writes: bool) -> list[str]:
     return ["--plugin-load-add=ha_rocksdb.so", "--default-storage-engine=InnoDB",
             "--transaction-isolation=READ-COMMITTED",
             f"--rocksdb-block-cache-size={cache * 2 // 3}",
-            f"--rocksdb-db-write-buffer-size={cache // 5}",
+            f"--rocksdb-db-write-buffer-size={memtables}",
             f"--rocksdb-flush-log-at-trx-commit={flush_setting}",
             "--rocksdb-max-background-jobs=2", "--rocksdb-max-subcompactions=1",
             "--rocksdb-rate-limiter-bytes-per-sec=0", "--rocksdb-bytes-per-sync=1048576",

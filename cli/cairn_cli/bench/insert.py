@@ -64,6 +64,7 @@ class Insert:
     HELP = "the Insert Benchmark: inserts with three secondary indexes, deletes from the old end, queries"
     UNIT = "row"
     NEEDS_SERVER = True
+    LARGE_DATA = True
     TINY = ("--scale", "20000", "--memory", "256M", "--seconds", "1", "--warmup", "0", "--settle", "1",
             "--generations", "ib2016,ib2024", "--repeats", "1")
     DEFAULTS = Conditions(memory_bytes=512 << 20, flush_setting=2, clients=(1,), repeats=3, seconds=60,

@@ -57,6 +57,7 @@ class LinkBench:
     HELP = "LinkBench: a social graph's mix of reads and writes, with its counts validated"
     UNIT = "transaction"
     NEEDS_SERVER = True
+    LARGE_DATA = True
     TINY = ("--scale", "5000", "--memory", "256M", "--seconds", "3", "--warmup", "0", "--repeats", "1")
     DEFAULTS = Conditions(memory_bytes=512 << 20, flush_setting=2, clients=(2,), repeats=3, seconds=60,
                           scale=2_000_000)

@@ -30,6 +30,7 @@ class MemtableWorkload:
     HELP = "insert rate against write buffer size, without log and compaction, on our RocksDB"
     UNIT = "row"
     NEEDS_SERVER = False
+    LARGE_DATA = False
     TINY = ("--scale", "50000", "--sizes", "1,4", "--repeats", "2")
     DEFAULTS = Conditions(scale=10_000_000, repeats=3)  # inserts at each size
 

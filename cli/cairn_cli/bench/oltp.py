@@ -35,6 +35,7 @@ class OltpWorkload(SettledTables):
     HELP = "sysbench micro-benchmarks: QPS and CPU per query relative to a base engine"
     UNIT = "query"
     NEEDS_SERVER = True
+    LARGE_DATA = False
     TINY = ("--scale", "10000", "--seconds", "1", "--repeats", "1", "--lines",
             "update-inlist,update-zipf,points-covered-si,range-notcovered-si,delete,insert")
     DEFAULTS = Conditions(scale=2_000_000, seconds=10, clients=(1,), repeats=3)  # rows in each table

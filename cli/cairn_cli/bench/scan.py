@@ -57,6 +57,7 @@ class ScanWorkload(SettledTables):
     HELP = "full, filtered, covering and reverse scans before and after random updates"
     UNIT = "row"
     NEEDS_SERVER = True
+    LARGE_DATA = False
     TINY = ("--scale", "20000", "--tables", "2", "--passes", "1", "--repeats", "1")
     DEFAULTS = Conditions(scale=1_000_000, repeats=3)  # rows in each table
 

@@ -121,6 +121,8 @@ class Workload(Protocol):
     # False: it runs a program of its own. Then there is one engine, `engines.NONE`, and of `Target`
     # only `scratch` means something; pid is 0.
     NEEDS_SERVER: bool
+    # What it shows is data larger than memory.
+    LARGE_DATA: bool
     # The command line of its test, e.g. ("--scale", "5000", "--seconds", "5"): a few seconds each.
     TINY: tuple[str, ...]
     # Applied where the command line says nothing: scale, seconds, clients, repeats.
