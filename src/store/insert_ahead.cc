@@ -11,40 +11,41 @@ namespace cairn::store {
 namespace {
 
 constexpr size_t kBatchHeaderBytes = 12;  // sequence number and count
-constexpr size_t kKeysKept = 1 << 14;
 
-// Kept, so that a batch need not allocate.
-std::vector<EntryKey>& KeysOfThread() {
-  static thread_local std::vector<EntryKey> keys;
-  return keys;
+// Whether it becomes an entry of a memtable's tree: neither a mark of a transaction, which has no key, nor a range.
+bool IsEntry(char tag, const rocks::Slice& key) {
+  return !key.empty() && tag != rocks::kTypeColumnFamilyRangeDeletion && tag != rocks::kTypeRangeDeletion;
 }
 
 }  // namespace
 
 thread_local InsertAhead* InsertAhead::of_thread_ = nullptr;
 
-InsertAhead::InsertAhead(const rocks::WriteBatch& batch, uint32_t family_id) : keys_(KeysOfThread()) {
-  keys_.clear();
+InsertAhead::InsertAhead(const rocks::WriteBatch& batch, uint32_t family_id) : family_id_(family_id) {
   if (batch.Count() < kEntriesMin) return;
-  rocks::Slice rest(batch.Data());
-  const char* const end = rest.data() + rest.size();
-  rest.remove_prefix(kBatchHeaderBytes);
-  while (!rest.empty()) {
-    char tag = 0;
-    uint32_t family = 0;
-    rocks::Slice key, value, blob, xid;
-    uint64_t write_time = 0;
-    if (!rocks::ReadRecordFromWriteBatch(&rest, &tag, &family, &key, &value, &blob, &xid, &write_time).ok()) break;
-    if (family != family_id || tag == rocks::kTypeColumnFamilyRangeDeletion || tag == rocks::kTypeRangeDeletion) continue;
-    // A word of a key may be read beyond its end.
-    if (end - key.data() - key.size() >= sizeof(uint64_t)) keys_.push_back({key.data(), key.size()});
-  }
+  rest_ = batch.Data();
+  rest_.remove_prefix(kBatchHeaderBytes);
+  EntryKey key{};
+  for (size_t passed = 0; passed < kAhead && ReadKey(&key);) ++passed;
   of_thread_ = this;
 }
 
-InsertAhead::~InsertAhead() {
-  of_thread_ = nullptr;
-  if (keys_.capacity() > kKeysKept) std::vector<EntryKey>().swap(keys_);
+bool InsertAhead::ReadKey(EntryKey* key) {
+  while (!rest_.empty()) {
+    char tag = 0;
+    uint32_t family = 0;
+    rocks::Slice of_record, value, blob, xid;
+    uint64_t write_time = 0;
+    if (!rocks::ReadRecordFromWriteBatch(&rest_, &tag, &family, &of_record, &value, &blob, &xid, &write_time).ok()) {
+      rest_.clear();
+      return false;
+    }
+    if (family != family_id_ || !IsEntry(tag, of_record)) continue;
+    *key = {of_record.data(), of_record.size()};
+    const char* const end = rest_.data() + rest_.size();
+    return end - (key->data + key->size) >= static_cast<ptrdiff_t>(sizeof(uint64_t));  // a word is read at once
+  }
+  return false;
 }
 
 MemtableLeaf* InsertAhead::Next(const MemtableTree& tree) {
@@ -52,12 +53,12 @@ MemtableLeaf* InsertAhead::Next(const MemtableTree& tree) {
     leaves_.fill(nullptr);
     tree_ = &tree;
   }
-  MemtableLeaf*& place = leaves_[next_ % kAhead];
+  MemtableLeaf*& place = leaves_[next_++ % kAhead];
   MemtableLeaf* const leaf = place;
   place = nullptr;
-  const size_t ahead = next_++ + kAhead;
-  if (ahead < keys_.size()) {
-    const MemtableTarget target(keys_[ahead], rocks::kMaxSequenceNumber);
+  EntryKey key{};
+  if (ReadKey(&key)) {
+    const MemtableTarget target(key, rocks::kMaxSequenceNumber);
     if (scattered_.test(MemtableTree::RecentSlot(target))) place = tree.FetchLeaf(target);
   }
   return leaf;

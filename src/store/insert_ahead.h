@@ -6,7 +6,8 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include <rocksdb/slice.h>
 
 #include "store/memtable_key.h"
 #include "store/rocksdb_fwd.h"
@@ -26,7 +27,7 @@ class InsertAhead {
  public:
   // Of the batch's entries in the family. Small batches have none to look ahead to.
   InsertAhead(const rocks::WriteBatch& batch, uint32_t family_id);
-  ~InsertAhead();
+  ~InsertAhead() { of_thread_ = nullptr; }
   InsertAhead(const InsertAhead&) = delete;
   InsertAhead& operator=(const InsertAhead&) = delete;
 
@@ -39,15 +40,19 @@ class InsertAhead {
   // Entries of the index do not come in order: their leaves are worth a search ahead. `recent`: MemtableTree::RecentSlot().
   void NoteScattered(unsigned recent) { scattered_.set(recent); }
 
+  static constexpr size_t kAhead = 8;
   static constexpr unsigned kRecentBits = 4;  // indexes that are told apart
 
  private:
-  static constexpr size_t kAhead = 8;
   static constexpr uint32_t kEntriesMin = 3 * kAhead;
 
   static thread_local InsertAhead* of_thread_;
 
-  std::vector<EntryKey>& keys_;
+  // The key of the next entry of the family. False: there is none, or nothing behind it that may be read with it.
+  bool ReadKey(EntryKey* key);
+
+  const uint32_t family_id_;
+  rocks::Slice rest_;  // of the batch's records
   size_t next_ = 0;
   const MemtableTree* tree_ = nullptr;  // of the leaves
   std::array<MemtableLeaf*, kAhead> leaves_{};

@@ -11,8 +11,10 @@
 
 #include "base/endian.h"
 #include "db/memtable.h"
+#include "db/write_batch_internal.h"
 #include "memory/concurrent_arena.h"
 #include "store/memtable_rep.h"
+#include "store/memtable_tree.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -103,21 +105,27 @@ TEST_F(InsertAheadTest, AFewEntriesAreNotForeseen) {
   EXPECT_EQ(InsertAhead::OfThread(), nullptr);
 }
 
-// Entries of other families, ranges and keys at the batch's end have no leaf.
-TEST_F(InsertAheadTest, RecordsOfOtherKinds) {
-  const std::vector<std::string> keys = RandomKeys(1, kBatchEntries);
+// Marks of transactions, ranges and keys of other families are none of the entries. The last has nothing behind it.
+TEST_F(InsertAheadTest, EachEntryGetsItsOwnLeaf) {
+  for (const std::string& key : RandomKeys(1, 5000)) ASSERT_TRUE(Insert(key, 1));
+  const MemtableTree& tree = *TreeOf(*rep);
+  const std::vector<std::string> keys = RandomKeys(2, kBatchEntries);
   rocks::WriteBatch batch;
+  ASSERT_TRUE(rocks::WriteBatchInternal::InsertNoop(&batch).ok());
   for (const std::string& key : keys) {
     ASSERT_TRUE(batch.DeleteRange(key, key + "z").ok());
+    ASSERT_TRUE(batch.PutLogData("log").ok());
+    ASSERT_TRUE(rocks::WriteBatchInternal::Put(&batch, 1, key, "other").ok());
     ASSERT_TRUE(batch.Delete(key).ok());
   }
-  const InsertAhead ahead(batch, 0);
-  for (const std::string& key : keys) ASSERT_TRUE(Insert(key, 1));
-  const InsertAhead* const other = InsertAhead::OfThread();
-  ASSERT_EQ(other, &ahead);
-  std::vector<std::string> sorted = keys;
-  std::sort(sorted.begin(), sorted.end());
-  EXPECT_EQ(Walk(), sorted);
+  InsertAhead ahead(batch, 0);
+  for (unsigned slot = 0; slot < 1u << InsertAhead::kRecentBits; ++slot) ahead.NoteScattered(slot);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const MemtableTarget target(EntryKey{keys[i].data(), keys[i].size()}, rocks::kMaxSequenceNumber);
+    const bool foreseen = i >= InsertAhead::kAhead && i + 1 < keys.size();
+    ASSERT_EQ(ahead.Next(tree), foreseen ? tree.FetchLeaf(target) : nullptr) << i;
+  }
+  EXPECT_EQ(ahead.Next(tree), nullptr);
 }
 
 TEST_F(InsertAheadTest, ManyThreads) {

@@ -86,9 +86,16 @@ Status Store::PaceCompactions(uint64_t now_us) {
   return SetPace({.compactions_held = impl_->pace.compactions_held && impl_->settling_owed.load()});
 }
 
-// Not where larger memtables would leave less room on the disk than their flushes need, or than who reads needs in the cache.
+// Not where larger memtables would leave less room on the disk than their flushes need, or than who reads needs in the cache; nor
+// where compactions fall behind, so that more of the budget than is meant for it keeps filters of level 0.
 bool Store::LoadMayTakeMemory() const {
+  uint64_t level0_files = 0;
+  std::string text;
+  if (impl_->root->GetProperty(Handle(Family::kData), rocks::DB::Properties::kNumFilesAtLevelPrefix + "0", &text)) {
+    level0_files = std::stoull(text);
+  }
   return impl_->usual_buffers != impl_->load_buffers && !impl_->load_pace.reads_much() &&
+         level0_files <= kLoadTimes * impl_->level0_files_usual / 4 * 5 &&
          impl_->gate->HasRoomFor(impl_->load_buffers.all_bytes - impl_->usual_buffers.all_bytes);
 }
 
@@ -114,13 +121,12 @@ Status Store::SetPace(const Pace& pace) {
       {"disable_auto_compactions", pace.compactions_held ? "true" : "false"}};
   // The memtable that fills grows too, with the filter it has; one that is too large now is flushed at the next write. An
   // expert's sizes never change.
-  const bool resized = pace.large_memtables != impl_->pace.large_memtables;
-  if (resized) options.emplace("write_buffer_size", std::to_string(buffers.each_bytes));
-  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->SetOptions(Handle(Family::kData), options)));
-  if (resized) {
+  if (pace.large_memtables != impl_->pace.large_memtables) {
+    options.emplace("write_buffer_size", std::to_string(buffers.each_bytes));
     impl_->memtables->SetMemtableBytes(buffers.each_bytes);
     impl_->root->GetDBOptions().write_buffer_manager->SetBufferSize(buffers.all_bytes);
   }
+  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->SetOptions(Handle(Family::kData), options)));
   impl_->pace = pace;
   return Status::Ok();
 }

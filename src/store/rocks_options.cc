@@ -110,9 +110,9 @@ rocks::ColumnFamilyOptions DictionaryFamily(const rocks::ColumnFamilyOptions& da
 void SetWal(const StoreOptions& options, rocks::DBOptions* db) {
   db->wal_recovery_mode = rocks::WALRecoveryMode::kPointInTimeRecovery;
   // A full memtable's log has three quarters of its size, and is there until the memtable has been flushed and the dictionary
-  // lets go of it (store/log_release.h). With less, memtables would be flushed before they are full. It cannot be changed
-  // with a load's pace: that waits for writers, who may wait for compactions.
-  db->max_total_wal_size = std::max(LoadWriteBuffers(options.memory_bytes).all_bytes, 16 * kMiB);
+  // lets go of it (store/log_release.h): three of them. With less, a load's memtables would be flushed before they are full. It
+  // cannot be changed with a load's pace: that waits for writers, who may wait for compactions.
+  db->max_total_wal_size = std::max(3 * LoadWriteBuffers(options.memory_bytes).each_bytes, 16 * kMiB);
   // Space allocated ahead, 35 MB for the log of a memtable of 32 MB, is space taken: half of what a small database
   // has beside its files. A sync of a log takes as long without (ext4: 3.4 ms each).
   db->allow_fallocate = false;

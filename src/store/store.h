@@ -127,8 +127,8 @@ class Store {
   // Lets memtables be larger, and level 0 gather more files before they are compacted, while rows pour in
   // (store/load_pace.h). To be called about once a second, by one thread at a time. `now_us`: of a steady clock.
   Status PaceCompactions(uint64_t now_us);
-  // Logs of what is in files go (store/log_release.h). To be called about once a second, by any thread. Does nothing while writes
-  // are refused.
+  // Logs of what is in files go (store/log_release.h). To be called about once a second, by any thread. Does nothing while
+  // writers are held up.
   Status ReleaseLogs();
   // Once a load has ended, also that of a store which was closed in it: merges all levels into the last, if that
   // writes little more than what is owed anyway (store/settle.cc). Until then, or until PaceCompactions() says

@@ -45,6 +45,10 @@ class WriteGateKeeper final : public rocks::EventListener {
   void CheckFreeSpace();
   // Whether so much can be written for other ends than a user's, and all who write have room as before.
   bool HasRoomFor(uint64_t bytes) const;
+  // Whether the last look has found room for a flush of so much, of memory that has nothing to do with what a user writes now.
+  bool MayFlush(uint64_t bytes) const {
+    return !failed_.load() && free_bytes_.load(std::memory_order_relaxed) >= BytesLeft() + bytes;
+  }
   // While compactions have no room, writes are refused: held up by a full level 0, they would wait for what cannot
   // happen. Removals of rows go on for so many bytes of writes, which level 0 takes before that.
   void SetCompactionsStuck(uint64_t removable_bytes);

@@ -334,6 +334,16 @@ Status WriteTransaction::Prepare(ByteView name, Durability durability) {
   return Status::Ok();
 }
 
+Status WriteTransaction::WriteAll(Durability durability) {
+  auto& impl = *store_->impl_;
+  const InsertAhead ahead(*batch_, impl.handles[static_cast<size_t>(Family::kData)]->GetID());
+  if (state_ != State::kPrepared) return FromRocks(impl.root->Write(impl.MakeWriteOptions(durability), batch_));
+  rocks_->GetWriteOptions()->sync = durability == Durability::kSync;
+  // A commit that failed has left its changes there, and another try would append them again.
+  rocks_->GetCommitTimeWriteBatch()->Clear();
+  return FromRocks(rocks_->Commit());
+}
+
 Status WriteTransaction::Commit(Durability durability) {
   size_bytes_max_ = size_bytes();
   // What is prepared must be able to end, whatever little space there is.
@@ -346,20 +356,11 @@ Status WriteTransaction::Commit(Durability durability) {
     // What is taken over is there for good, so the commit must be.
     durability = Durability::kSync;
   }
-  rocks::Status status;
-  const InsertAhead ahead(*batch_, impl.handles[static_cast<size_t>(Family::kData)]->GetID());
-  if (prepared) {
-    rocks_->GetWriteOptions()->sync = durability == Durability::kSync;
-    // A commit that failed has left its changes there, and another try would append them again.
-    rocks_->GetCommitTimeWriteBatch()->Clear();
-    status = rocks_->Commit();
-  } else {
-    status = impl.root->Write(impl.MakeWriteOptions(durability), batch_);
-  }
+  Status status = WriteAll(durability);
   Status brought;
-  if (load_ != nullptr) brought = BringLoad(FromRocks(status));
+  if (load_ != nullptr) brought = BringLoad(status);
   if (status.ok() || !prepared) Finish(status.ok());
-  return brought.ok() ? FromRocks(status) : std::move(brought);
+  return brought.ok() ? std::move(status) : std::move(brought);
 }
 
 // What is prepared is promised, maybe committed elsewhere. Told of an error only, the server would advise to roll it back.

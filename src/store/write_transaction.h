@@ -133,6 +133,8 @@ class WriteTransaction {
   explicit WriteTransaction(Store* store);  // open
   WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> prepared);
   void Finish(bool reusable);
+  // Of Commit: all changes but those of a load, into the log and the memtables.
+  Status WriteAll(Durability durability);
   Status StageLoad();
   Status BringLoad(const Status& committed);
   void AddToOrder(ByteView key, bool is_put, size_t bytes_behind_key);
