@@ -25,8 +25,6 @@ InsertAhead::InsertAhead(const rocks::WriteBatch& batch, uint32_t family_id) : f
   if (batch.Count() < kEntriesMin) return;
   rest_ = batch.Data();
   rest_.remove_prefix(kBatchHeaderBytes);
-  EntryKey key{};
-  for (size_t passed = 0; passed < kAhead && ReadKey(&key);) ++passed;
   of_thread_ = this;
 }
 
@@ -48,11 +46,16 @@ bool InsertAhead::ReadKey(EntryKey* key) {
   return false;
 }
 
+void InsertAhead::Begin(const MemtableTree& tree) {
+  tree_ = &tree;
+  if (!tree.IsLarge()) rest_.clear();
+  EntryKey key{};
+  for (size_t passed = 0; passed < kAhead && ReadKey(&key);) ++passed;
+}
+
 MemtableLeaf* InsertAhead::Next(const MemtableTree& tree) {
-  if (&tree != tree_) {
-    leaves_.fill(nullptr);
-    tree_ = &tree;
-  }
+  if (tree_ == nullptr) Begin(tree);
+  if (&tree != tree_) return nullptr;
   MemtableLeaf*& place = leaves_[next_++ % kAhead];
   MemtableLeaf* const leaf = place;
   place = nullptr;

@@ -19,7 +19,7 @@ struct MemtableLeaf;
 
 // While it lives, what its thread inserts into memtables is expected to be the entries of one batch, in their order. The leaf of each is
 // found a few entries early, so that its lines of memory are on their way when it is needed: an entry of an index in no order
-// waits for memory longer than for all else. Leaves are hints only: another may have become the place since, and if other
+// waits for memory longer than for all else, once the tree is larger than caches. Leaves are hints only: another may have become the place since, and if other
 // entries are inserted than expected, hints are of no use and do no harm.
 //
 // Lifetime: the batch must stay as it is meanwhile. Thread rule: lives and is used on one thread; one at a time.
@@ -48,13 +48,16 @@ class InsertAhead {
 
   static thread_local InsertAhead* of_thread_;
 
+  // At the first entry, which goes into `tree`: whether it is worth while is seen then.
+  void Begin(const MemtableTree& tree);
+
   // The key of the next entry of the family. False: there is none, or nothing behind it that may be read with it.
   bool ReadKey(EntryKey* key);
 
   const uint32_t family_id_;
   rocks::Slice rest_;  // of the batch's records
   size_t next_ = 0;
-  const MemtableTree* tree_ = nullptr;  // of the leaves
+  const MemtableTree* tree_ = nullptr;  // of the leaves; null before the first entry
   std::array<MemtableLeaf*, kAhead> leaves_{};
   std::bitset<1 << kRecentBits> scattered_;
 };

@@ -64,6 +64,16 @@ class InsertAheadTest : public testing::Test {
     return keys;
   }
 
+  // As many as make it worth while to look ahead.
+  void SetUp() override {
+    all = RandomKeys(kManySeed, 200'000);
+    for (const std::string& key : all) ASSERT_TRUE(Insert(key, 1));
+    ASSERT_TRUE(TreeOf(*rep)->IsLarge());
+  }
+
+  static constexpr uint64_t kManySeed = 1'000'000;
+
+  std::vector<std::string> all;
   rocks::MemTable::KeyComparator comparator{rocks::InternalKeyComparator(rocks::BytewiseComparator())};
   rocks::ConcurrentArena arena;
   std::unique_ptr<rocks::MemTableRep> rep{
@@ -71,7 +81,6 @@ class InsertAheadTest : public testing::Test {
 };
 
 TEST_F(InsertAheadTest, EntriesThatWereForeseen) {
-  std::vector<std::string> all;
   for (uint64_t round = 0; round < 100; ++round) {
     const std::vector<std::string> keys = RandomKeys(round, kBatchEntries);
     const rocks::WriteBatch batch = BatchOf(keys);
@@ -87,7 +96,6 @@ TEST_F(InsertAheadTest, EntriesThatWereForeseen) {
 }
 
 TEST_F(InsertAheadTest, OtherEntriesThanForeseen) {
-  std::vector<std::string> all;
   for (uint64_t round = 0; round < 100; ++round) {
     const rocks::WriteBatch batch = BatchOf(RandomKeys(1000 + round, kBatchEntries));
     const std::vector<std::string> keys = RandomKeys(round, 2 * kBatchEntries);
@@ -107,7 +115,6 @@ TEST_F(InsertAheadTest, AFewEntriesAreNotForeseen) {
 
 // Marks of transactions, ranges and keys of other families are none of the entries. The last has nothing behind it.
 TEST_F(InsertAheadTest, EachEntryGetsItsOwnLeaf) {
-  for (const std::string& key : RandomKeys(1, 5000)) ASSERT_TRUE(Insert(key, 1));
   const MemtableTree& tree = *TreeOf(*rep);
   const std::vector<std::string> keys = RandomKeys(2, kBatchEntries);
   rocks::WriteBatch batch;
@@ -128,6 +135,16 @@ TEST_F(InsertAheadTest, EachEntryGetsItsOwnLeaf) {
   EXPECT_EQ(ahead.Next(tree), nullptr);
 }
 
+TEST_F(InsertAheadTest, ASmallTreeIsSearchedAtOnce) {
+  rocks::ConcurrentArena small_arena;
+  const MemtableTree small(&small_arena);
+  const std::vector<std::string> keys = RandomKeys(2, kBatchEntries);
+  const rocks::WriteBatch batch = BatchOf(keys);
+  InsertAhead ahead(batch, 0);
+  for (unsigned slot = 0; slot < 1u << InsertAhead::kRecentBits; ++slot) ahead.NoteScattered(slot);
+  for (size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(ahead.Next(small), nullptr);
+}
+
 TEST_F(InsertAheadTest, ManyThreads) {
   constexpr uint64_t kThreads = 4, kRounds = 50;
   std::vector<std::thread> threads;
@@ -142,7 +159,6 @@ TEST_F(InsertAheadTest, ManyThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  std::vector<std::string> all;
   for (uint64_t seed = 0; seed < kThreads * kRounds; ++seed) {
     const std::vector<std::string> keys = RandomKeys(seed, kBatchEntries);
     all.insert(all.end(), keys.begin(), keys.end());

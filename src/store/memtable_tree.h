@@ -40,6 +40,9 @@ class MemtableTree {
   // inserts belongs to it; may be null.
   [[nodiscard]] bool Insert(const char* entry, InsertAhead* ahead = nullptr);
 
+  // Its leaves are more than processors' nearest caches hold: it has four levels, with some 130,000 entries.
+  bool IsLarge() const { return root_.load(std::memory_order_acquire)->level >= 3; }
+
   // Asks for the memory of the leaf that is the place of `target`; null: not found at once.
   MemtableLeaf* FetchLeaf(const MemtableTarget& target) const;
 
