@@ -23,6 +23,11 @@ constexpr uint64_t kBestTimes = 16;
 // Of a count that may have begun again.
 uint64_t Since(uint64_t before, uint64_t now) { return now - std::min(now, before); }
 
+uint64_t Level0Files(rocks::DB* root, rocks::ColumnFamilyHandle* family) {
+  std::string files;
+  return root->GetProperty(family, rocks::DB::Properties::kNumFilesAtLevelPrefix + "0", &files) ? std::stoull(files) : 0;
+}
+
 // What reads have brought into the block cache; compactions bring nothing there.
 uint64_t CachedBytes(const rocks::Statistics& statistics) {
   return statistics.getTickerCount(rocks::BLOCK_CACHE_DATA_BYTES_INSERT);
@@ -89,24 +94,17 @@ Status Store::PaceCompactions(uint64_t now_us) {
 // Not where larger memtables would leave less room on the disk than their flushes need, or than who reads needs in the cache; nor
 // where compactions fall behind, so that more of the budget than is meant for it keeps filters of level 0.
 bool Store::LoadMayTakeMemory() const {
-  uint64_t level0_files = 0;
-  std::string text;
-  if (impl_->root->GetProperty(Handle(Family::kData), rocks::DB::Properties::kNumFilesAtLevelPrefix + "0", &text)) {
-    level0_files = std::stoull(text);
-  }
   return impl_->usual_buffers != impl_->load_buffers && !impl_->load_pace.reads_much() &&
-         level0_files <= kLoadTimes * impl_->level0_files_usual / 4 * 5 &&
-         impl_->gate->HasRoomFor(impl_->load_buffers.all_bytes - impl_->usual_buffers.all_bytes);
+         impl_->gate->HasRoomFor(impl_->load_buffers.all_bytes - impl_->usual_buffers.all_bytes) &&
+         Level0Files(impl_->root, Handle(Family::kData)) <= kLoadTimes * impl_->level0_files_usual / 4 * 5;
 }
 
 // So that writers would soon be slowed down, which RocksDB does not while it compacts nothing. A fifth of the places is left
 // for what is written until compactions, which begin now, have made room.
 bool Store::Level0Full() const {
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
-  rocks::ColumnFamilyMetaData family;
-  impl_->root->GetColumnFamilyMetaData(data, &family);
   const int slowdown_files = impl_->root->GetOptions(data).level0_slowdown_writes_trigger;
-  return static_cast<int>(family.levels[0].files.size()) >= slowdown_files - slowdown_files / 5;
+  return static_cast<int>(Level0Files(impl_->root, data)) >= slowdown_files - slowdown_files / 5;
 }
 
 Status Store::SetPace(const Pace& pace) {
