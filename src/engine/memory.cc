@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <string>
 
+#include "base/cgroup_memory.h"
 #include "engine/options.h"
 
 namespace cairn::engine {
@@ -17,19 +16,11 @@ constexpr uint64_t kBytesMin = uint64_t{32} << 20;
 // For the server, its connections, and what the operating system must cache of files at least.
 constexpr uint64_t kBytesBeside = uint64_t{256} << 20;
 
-// A cgroup's limit file holds a number of bytes, or "max". Version 1 shows no limit as a huge number.
-uint64_t LimitIn(const char* path) {
-  std::ifstream file(path);
-  uint64_t bytes = 0;
-  return file >> bytes && bytes != 0 ? bytes : UINT64_MAX;
-}
-
 }  // namespace
 
 uint64_t DefaultMemoryBytes() {
   const uint64_t machine = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
-  const uint64_t limit = std::min({machine, LimitIn("/sys/fs/cgroup/memory.max"),
-                                   LimitIn("/sys/fs/cgroup/memory/memory.limit_in_bytes")});
+  const uint64_t limit = std::min(machine, CgroupMemoryLimit());
   return std::max((limit - std::min(limit, kBytesBeside)) / 3, kBytesMin);
 }
 

@@ -24,8 +24,8 @@ struct EngineOptions {
   txn::WaitObserver* observer = nullptr;  // optional; longer-lived than the engine
 };
 
-// The memory budget where the user gives none: a third of what the machine or its cgroup, whichever has less, has beyond 256 MiB;
-// at least 32 MiB. Most of the rest is the operating system's cache of files, where blocks are compressed.
+// The memory budget where the user gives none: a third of what the machine or the process's cgroup (base/cgroup_memory.h), whichever has
+// less, has beyond 256 MiB; at least 32 MiB. Most of the rest is the operating system's cache of files, where blocks are compressed.
 uint64_t DefaultMemoryBytes();
 
 // Keeps the C library from giving each of many threads a heap of its own: what is free in one serves no
