@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from cairn_cli.bench import engines, metrics, results, runner
+from cairn_cli.bench import engines, linkbench, metrics, results, runner
 from cairn_cli.bench.instance import Instance
 from cairn_cli.bench.workload import Conditions, Outcome, Step, Target
 from cairn_cli.errors import CairnError
@@ -169,6 +169,22 @@ class SpansTest(unittest.TestCase):
         self.assertEqual(metrics.added({"disk": {"reads": 1.0}, "server": {"cpu_seconds": 1.0}},
                                        {"disk": {"reads": 2.0}, "server": None}),
                          {"disk": {"reads": 3.0}, "server": None})
+
+
+class WarmUpTest(unittest.TestCase):
+    """The requests of linkbench that are not measured."""
+
+    def test_a_server_that_others_had_a_turn_after_is_warmed_up(self) -> None:
+        """Whatever it has in the page cache may be gone by then."""
+        workload, warmed = linkbench.LinkBench(), []
+        options = argparse.Namespace(warmup=3, repeat=0, prepared=False)
+        two, four = Step("query-2", True, 2), Step("query-4", True, 4)
+        turns = [(1, Step("load", False, 3)), (1, two), (1, four), (2, two), (2, four), (1, two), (1, four), (7, two)]
+        with mock.patch.object(linkbench, "_client", side_effect=lambda *given: warmed.append(given[2].pid)):
+            for pid, step in turns:
+                target = Target(_CAIRN, Path(), pid, Path(), Path(), lambda *_: "")
+                workload.warm_up(step, target, options, lambda _: None)
+        self.assertEqual(warmed, [1, 2, 1, 7])
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ class LinkBench:
                           scale=2_000_000)
 
     def __init__(self) -> None:
-        self._warm: dict[str, int] = {}  # engine -> the server that was warmed up
+        self._warm = 0  # the server that the last requests went to
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """The workload's own options; --scale is the number of nodes."""
@@ -73,7 +73,7 @@ class LinkBench:
         group.add_argument("--loaders", type=int, default=2, metavar="N",
                            help="threads that load links, beside the one for nodes (default: %(default)s)")
         group.add_argument("--warmup", type=int, default=20, metavar="SECONDS",
-                           help="of requests after each start of a server (default: %(default)s)")
+                           help="of requests before a turn, unless the server had the last one (default: %(default)s)")
         group.add_argument("--partitions", type=int, default=0, metavar="N", help="PARTITION BY KEY, all three tables")
         group.add_argument("--prepared", action="store_true", help="prepared statements in place of SQL text")
         group.add_argument("--max-degree", default="auto", metavar="N", help="the most links of an id: auto, none or N")
@@ -94,11 +94,13 @@ class LinkBench:
 
     def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
                 progress: Callable[[str], None]) -> None:
-        """Requests that fill the caches of a server before the first query step since its start."""
-        if step.repeatable and options.warmup and self._warm.get(target.engine.name) != target.pid:
-            _client("run", step, target, options, progress,
-                    [*_requests(step, options, odd=True), f"--seconds={options.warmup}"])
-            self._warm[target.engine.name] = target.pid
+        """Requests that fill the caches, of a server just started or one that others had a turn after: a kernel may
+        take the page cache of who does nothing for a minute (DAMON), and leaves what a process has allocated."""
+        if not step.repeatable or not options.warmup or self._warm == target.pid:
+            return
+        _client("run", step, target, options, progress,
+                [*_requests(step, options, odd=True), f"--seconds={options.warmup}"])
+        self._warm = target.pid
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:

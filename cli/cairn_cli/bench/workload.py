@@ -141,8 +141,8 @@ class Workload(Protocol):
 
     def warm_up(self, step: Step, target: Target, options: argparse.Namespace,
                 progress: Callable[[str], None]) -> None:
-        """Optional. Runs before each step, not measured. That the server was started since the last one can
-        be told by `target.pid`."""
+        """Optional. Runs before each step, not measured. That the server was started since the last one, or that
+        another had a turn, can be told by `target.pid`."""
 
     def run_step(self, step: Step, target: Target, options: argparse.Namespace,
                  progress: Callable[[str], None]) -> Outcome:
