@@ -167,12 +167,12 @@ int Handler::analyze(THD*, HA_CHECK_OPT*) {
 }
 
 int Handler::optimize(THD* thd, HA_CHECK_OPT*) {
-  std::atomic<bool>* const interrupted = Session::Of(thd)->AwaitInterrupt();
+  store::CompactionInterrupt* const interrupt = Session::Of(thd)->AwaitInterrupt();
   for (size_t index = 0; index < access_->indexes().size(); ++index) {
     if (thd_kill_level(thd) != THD_IS_NOT_KILLED) return HA_ADMIN_FAILED;
     IndexBounds(static_cast<unsigned>(index), &lower_, &upper_);
     const Status status =
-        GlobalEngine()->store().CompactRange(store::Family::kData, lower_.view(), upper_.view(), interrupted);
+        GlobalEngine()->store().CompactRange(store::Family::kData, lower_.view(), upper_.view(), interrupt);
     if (status.Is(Status::Code::kInterrupted)) return HA_ADMIN_FAILED;
     if (!status.ok()) return Fail(status);
   }

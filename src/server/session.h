@@ -2,7 +2,6 @@
 // What the engine keeps for one connection: its transaction and the scans open in it.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "engine/engine.h"
+#include "store/compaction_interrupt.h"
 #include "txn/transaction.h"
 
 class THD;
@@ -40,15 +40,15 @@ class Session {
   static Session* Existing(THD* thd);
 
   txn::Transaction& transaction() { return *transaction_; }
-  // The statement is killed: ends a wait for a lock, or what looks at AwaitInterrupt().
+  // The statement is killed: ends a wait for a lock or for a compaction.
   void Interrupt() {
-    interrupted_.store(true);
+    compaction_interrupt_.Request();
     transaction_->Interrupt();
   }
-  // False, until Interrupt(). A kill from before is not seen here: look at the connection's state afterwards.
-  std::atomic<bool>* AwaitInterrupt() {
-    interrupted_.store(false);
-    return &interrupted_;
+  // Requested by Interrupt(). A kill from before is not seen here: look at the connection's state afterwards.
+  store::CompactionInterrupt* AwaitInterrupt() {
+    compaction_interrupt_.Clear();
+    return &compaction_interrupt_;
   }
   THD* thd() const { return thd_; }
 
@@ -97,7 +97,7 @@ class Session {
  private:
   THD* const thd_;
   std::unique_ptr<txn::Transaction> transaction_;
-  std::atomic<bool> interrupted_{false};
+  store::CompactionInterrupt compaction_interrupt_;
   std::vector<CursorHolder*> holders_;
 };
 

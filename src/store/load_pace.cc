@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include <rocksdb/convenience.h>
 #include <rocksdb/write_buffer_manager.h>
 
 #include "store/rocks_status.h"
@@ -31,6 +32,16 @@ uint64_t Level0Files(rocks::DB* root, rocks::ColumnFamilyHandle* family) {
 // What reads have brought into the block cache; compactions bring nothing there.
 uint64_t CachedBytes(const rocks::Statistics& statistics) {
   return statistics.getTickerCount(rocks::BLOCK_CACHE_DATA_BYTES_INSERT);
+}
+
+using OptionTexts = std::unordered_map<std::string, std::string>;
+
+bool AreInForce(rocks::DB* root, rocks::ColumnFamilyHandle* family, const OptionTexts& options) {
+  std::string all;
+  if (!rocks::GetStringFromColumnFamilyOptions(&all, root->GetOptions(family)).ok()) return false;
+  return std::all_of(options.begin(), options.end(), [&](const auto& option) {
+    return all.find(option.first + "=" + option.second + ";") != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -70,11 +81,12 @@ Status Store::PaceCompactions(uint64_t now_us) {
   const bool open = impl_->gate->state() == WriteGate::kOpen;
   const uint64_t flushed_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
   const uint64_t own_bytes = std::min(flushed_bytes, impl_->settling_flushed_bytes.load());
-  const bool loading = open ? impl_->load_pace.Look({.now_us = now_us,
-                                                .flushed_bytes = flushed_bytes - own_bytes,
-                                                .file_looks = impl_->statistics->getTickerCount(rocks::MEMTABLE_MISS),
-                                                .cached_bytes = CachedBytes(*impl_->statistics)})
-                            : impl_->pace.times > 1;
+  const bool flushing = impl_->load_pace.Look({.now_us = now_us,
+                                               .flushed_bytes = flushed_bytes - own_bytes,
+                                               .file_looks = impl_->statistics->getTickerCount(rocks::MEMTABLE_MISS),
+                                               .cached_bytes = CachedBytes(*impl_->statistics)});
+  // Where writes are refused a load comes to its end, so that what level 0 has gathered is compacted and gives room; none begins.
+  const bool loading = flushing && (open || impl_->pace.times > 1);
   const bool lacks_room = impl_->settling.load() && !impl_->gate->HasRoomFor(0);
   if (loading || !open || lacks_room || (impl_->pace.compactions_held && Level0Full())) {
     // Nothing may hold up compactions now, nor take room from writers. What is being settled goes the usual way.
@@ -113,7 +125,7 @@ Status Store::SetPace(const Pace& pace) {
   const WriteBuffers& buffers = pace.large_memtables ? impl_->load_buffers : usual;
   // Level 0 is compacted also once it is larger than the level below may be, which each file adds half a memtable to.
   const uint64_t base_bytes = pace.times * impl_->base_bytes_usual / usual.each_bytes * buffers.each_bytes;
-  std::unordered_map<std::string, std::string> options = {
+  OptionTexts options = {
       {"level0_file_num_compaction_trigger", std::to_string(pace.times * impl_->level0_files_usual)},
       {"max_bytes_for_level_base", std::to_string(base_bytes)},
       {"disable_auto_compactions", pace.compactions_held ? "true" : "false"}};
@@ -124,7 +136,9 @@ Status Store::SetPace(const Pace& pace) {
     impl_->memtables->SetMemtableBytes(buffers.each_bytes);
     impl_->root->GetDBOptions().write_buffer_manager->SetBufferSize(buffers.all_bytes);
   }
-  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->root->SetOptions(Handle(Family::kData), options)));
+  const rocks::Status set = impl_->root->SetOptions(Handle(Family::kData), options);
+  // They are in force before they are written to RocksDB's file of options, which nobody reads: each start has its own.
+  if (!set.ok() && !AreInForce(impl_->root, Handle(Family::kData), options)) return FromRocks(set);
   impl_->pace = pace;
   return Status::Ok();
 }

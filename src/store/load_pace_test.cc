@@ -151,6 +151,36 @@ TEST_F(PaceCompactionsTest, TheStoreGoesOnThroughALoad) {
   EXPECT_EQ(store->level0_files_max(), 4);
 }
 
+// Level 0 is compacted then, and what is dropped gives room.
+TEST_F(PaceCompactionsTest, ALoadThatFillsTheDiskComesToItsEnd) {
+  options.free_space_reserve_bytes = 16 * kMiB;
+  Open();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour();
+  ASSERT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  ASSERT_EQ(store->level0_files_max(), 84);
+  env.SetFreeBytes(kMiB);
+  store->CheckFreeSpace();
+  ASSERT_NE(store->write_gate(), WriteGate::kOpen);
+  ASSERT_TRUE(store->PaceCompactions(20 * kSecondUs).ok());
+  ASSERT_TRUE(store->PaceCompactions(40 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 4);
+}
+
+TEST_F(PaceCompactionsTest, APaceWhoseFileOfOptionsCannotBeWrittenIsInForce) {
+  Open();
+  ASSERT_TRUE(store->PaceCompactions(kSecondUs).ok());
+  Pour();
+  env.FailWrites("OPTIONS", 1);
+  EXPECT_TRUE(store->PaceCompactions(2 * kSecondUs).ok());
+  EXPECT_GT(env.failed_write_count(), 0u);
+  EXPECT_EQ(store->level0_files_max(), 84);
+  const uint64_t version = store->FilesVersion(Family::kData);
+  EXPECT_TRUE(store->PaceCompactions(3 * kSecondUs).ok());
+  EXPECT_EQ(store->FilesVersion(Family::kData), version);
+  env.Heal();
+}
+
 // Each file more costs each look.
 TEST_F(PaceCompactionsTest, Level0GathersLessWhereKeysAreLookedForInFiles) {
   Open();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // After a load, all levels are merged into the last at once, where step by step would not cost much less.
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,7 @@ Status Store::SettleLoad() {
 // One that is about to run is met at the next call.
 void Store::StopSettling() {
   if (!impl_->settling.load()) return;
+  const std::lock_guard lock(impl_->abort_mutex);
   impl_->stopped_settlings.fetch_add(1, std::memory_order_relaxed);
   impl_->root->AbortAllCompactions();
   impl_->root->ResumeAllCompactions();

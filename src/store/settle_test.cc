@@ -2,14 +2,27 @@
 // What a load leaves goes to the last level, unless that would write too much or rows pour in again.
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
+#include <unistd.h>
+
+#include "store/compaction_interrupt.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
 namespace {
 
 constexpr uint64_t kSecondUs = 1'000'000;
+
+// Whether the thread of this process sleeps until somebody wakes it up.
+bool Waits(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(") ");  // its name may have brackets
+  return name_end != std::string::npos && text[name_end + 2] == 'S';
+}
 
 class SettleLoadTest : public ::testing::Test, public StoreFixture {
  protected:
@@ -189,6 +202,36 @@ TEST_F(SettleLoadTest, EndsBeforeWritersLackTheRoomItClaims) {
   env.ReleaseWrites();
   settler.join();
   pacer.join();
+}
+
+// What waits for the settling is aborted with it, and then done: nobody has interrupted it.
+TEST_F(SettleLoadTest, ACallersCompactionOutlivesIt) {
+  constexpr uint64_t kReserveBytes = 64 << 20;
+  options.free_space_reserve_bytes = kReserveBytes;
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("abc"));
+  const uint64_t claimed_bytes = Number("live_sst_files_size");
+  env.HoldWrites(".sst");
+  std::thread settler([&] { EXPECT_TRUE(store->SettleLoad().ok()); });
+  env.AwaitHeldWrite();
+  CompactionInterrupt interrupt;
+  std::atomic<pid_t> caller_id{0};
+  std::thread caller([&] {
+    caller_id.store(gettid());
+    const Status compacted = store->CompactRange(Family::kData, "idxa", "idxb", &interrupt);
+    EXPECT_TRUE(compacted.ok()) << compacted.ToString();
+  });
+  while (!Waits(caller_id.load())) std::this_thread::yield();
+  env.SetFreeBytes(kReserveBytes - (kReserveBytes >> 2) + claimed_bytes);
+  store->CheckFreeSpace();
+  std::thread pacer([&] { EXPECT_TRUE(store->PaceCompactions(41 * kSecondUs).ok()); });
+  while (Number("stopped_settlings") == 0) std::this_thread::yield();
+  env.ReleaseWrites();
+  settler.join();
+  pacer.join();
+  env.SetFreeBytes(UINT64_MAX);
+  caller.join();
+  EXPECT_FALSE(interrupt.is_requested());
 }
 
 // Compactions that may begin again need some time before writers are slowed down, at 176.

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,7 @@ class Store::Impl {
   std::atomic<bool> settling{false};            // a compaction of it runs, or is about to
   std::atomic<uint64_t> settlings{0};
   std::atomic<uint64_t> stopped_settlings{0};
+  std::mutex abort_mutex;  // while its end aborts all compactions
 
   WalkAccount walked;
   // Of RelieveReads and RelieveSpace: the first three are their thread's.

@@ -8,6 +8,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/experimental.h>
 
+#include "store/compaction_interrupt.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -60,21 +61,26 @@ Status Store::FlushMemtables() {
   return FromRocks(impl_->root->Flush(options, {impl_->handles.begin(), impl_->handles.end()}));
 }
 
-Status Store::CompactRange(Family family, ByteView begin, ByteView end, std::atomic<bool>* interrupted) {
+Status Store::CompactRange(Family family, ByteView begin, ByteView end, CompactionInterrupt* interrupt) {
   rocks::CompactRangeOptions options;
-  options.canceled = interrupted;
   options.exclusive_manual_compaction = false;
   options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForceOptimized;
   const rocks::Slice first = ToSlice(begin);
   const rocks::Slice last = ToSlice(end);
+  CompactionInterrupt nobodys;
+  if (interrupt == nullptr) interrupt = &nobodys;
   rocks::Status status;
+  bool ended_early;
   do {
+    // While all compactions are being aborted another one would be aborted at once.
+    { const std::lock_guard until_resumed(impl_->abort_mutex); }
+    options.canceled = interrupt->Rearm();
     status = impl_->root->CompactRange(options, Handle(family), begin.empty() ? nullptr : &first,
                                        end.empty() ? nullptr : &last);
-    // What ends the settling of a load ends this as well, for the moment.
-  } while (status.IsCompactionAborted() && !impl_->relief_stopped.load());
-  if (status.IsManualCompactionPaused()) return Status::Of(Status::Code::kInterrupted);
-  return FromRocks(status);
+    ended_early = status.IsCompactionAborted() || status.IsManualCompactionPaused();
+    // What ends the settling of a load ends this as well, for the moment, and what waits to begin.
+  } while (ended_early && !interrupt->is_requested() && !impl_->relief_stopped.load());
+  return ended_early ? Status::Of(Status::Code::kInterrupted) : FromRocks(status);
 }
 
 Status Store::HasVersions(ByteView begin, ByteView end, bool* has) const {

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <random>
 #include <thread>
 
+#include "store/compaction_interrupt.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -152,18 +152,18 @@ TEST_F(StoreTest, ACompactionEndsWhenItIsInterrupted) {
     ASSERT_TRUE(Put("idx1" + std::to_string(i), value, Durability::kOs).ok());
   }
   ASSERT_TRUE(store->FlushMemtables().ok());
-  std::atomic<bool> interrupted{false};
+  CompactionInterrupt interrupt;
   Status compacted;
   env.HoldWrites(".sst");
-  std::thread compaction([&] { compacted = store->CompactRange(Family::kData, {}, {}, &interrupted); });
+  std::thread compaction([&] { compacted = store->CompactRange(Family::kData, {}, {}, &interrupt); });
   env.AwaitHeldWrite();
-  interrupted.store(true);
+  interrupt.Request();
   env.ReleaseWrites();
   compaction.join();
   EXPECT_TRUE(compacted.Is(Status::Code::kInterrupted)) << compacted.ToString();
   EXPECT_EQ(Get("idx149999").size(), 100u);
-  interrupted.store(false);
-  EXPECT_TRUE(store->CompactRange(Family::kData, {}, {}, &interrupted).ok());
+  interrupt.Clear();
+  EXPECT_TRUE(store->CompactRange(Family::kData, {}, {}, &interrupt).ok());
   EXPECT_EQ(Get("idx149999").size(), 100u);
 }
 
