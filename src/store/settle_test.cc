@@ -54,6 +54,18 @@ class SettleLoadTest : public ::testing::Test, public StoreFixture {
     ASSERT_NO_FATAL_FAILURE(Pace(20));
     ASSERT_NO_FATAL_FAILURE(Pace(40));
   }
+  // Opens the store and loads it, on a disk of which some is for writers alone.
+  void LoadBesideReserve() {
+    options.free_space_reserve_bytes = kReserveBytes;
+    Open();
+    ASSERT_NO_FATAL_FAILURE(Load("abc"));
+    loaded_bytes_ = Number("live_sst_files_size");
+  }
+  // For the settling of that load and writers, who come first.
+  void LeaveTooLittleRoom() {
+    env.SetFreeBytes(kReserveBytes - (kReserveBytes >> 2) + loaded_bytes_);
+    store->CheckFreeSpace();
+  }
   // Files of each level: "0 0 0 0 0 0 3".
   std::string Levels() {
     std::string text;
@@ -65,6 +77,9 @@ class SettleLoadTest : public ::testing::Test, public StoreFixture {
   }
   std::string LevelsAbove() { return Levels().substr(0, 11); }
 
+  static constexpr uint64_t kReserveBytes = 64 << 20;
+
+  uint64_t loaded_bytes_ = 0;
   uint64_t state_ = 88172645463325252;
 };
 
@@ -181,16 +196,11 @@ TEST_F(SettleLoadTest, WhatIsTooLargeWaitsForNoCompaction) {
 }
 
 TEST_F(SettleLoadTest, EndsBeforeWritersLackTheRoomItClaims) {
-  constexpr uint64_t kReserveBytes = 64 << 20;
-  options.free_space_reserve_bytes = kReserveBytes;
-  Open();
-  ASSERT_NO_FATAL_FAILURE(Load("abc"));
-  const uint64_t claimed_bytes = Number("live_sst_files_size");
+  ASSERT_NO_FATAL_FAILURE(LoadBesideReserve());
   env.HoldWrites(".sst");
   std::thread settler([&] { EXPECT_TRUE(store->SettleLoad().ok()); });
   env.AwaitHeldWrite();
-  env.SetFreeBytes(kReserveBytes - (kReserveBytes >> 2) + claimed_bytes);
-  store->CheckFreeSpace();
+  LeaveTooLittleRoom();
   EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
   std::atomic<bool> paced{false};
   std::thread pacer([&] {
@@ -206,11 +216,7 @@ TEST_F(SettleLoadTest, EndsBeforeWritersLackTheRoomItClaims) {
 
 // What waits for the settling is aborted with it, and then done: nobody has interrupted it.
 TEST_F(SettleLoadTest, ACallersCompactionOutlivesIt) {
-  constexpr uint64_t kReserveBytes = 64 << 20;
-  options.free_space_reserve_bytes = kReserveBytes;
-  Open();
-  ASSERT_NO_FATAL_FAILURE(Load("abc"));
-  const uint64_t claimed_bytes = Number("live_sst_files_size");
+  ASSERT_NO_FATAL_FAILURE(LoadBesideReserve());
   env.HoldWrites(".sst");
   std::thread settler([&] { EXPECT_TRUE(store->SettleLoad().ok()); });
   env.AwaitHeldWrite();
@@ -222,8 +228,7 @@ TEST_F(SettleLoadTest, ACallersCompactionOutlivesIt) {
     EXPECT_TRUE(compacted.ok()) << compacted.ToString();
   });
   while (!Waits(caller_id.load())) std::this_thread::yield();
-  env.SetFreeBytes(kReserveBytes - (kReserveBytes >> 2) + claimed_bytes);
-  store->CheckFreeSpace();
+  LeaveTooLittleRoom();
   std::thread pacer([&] { EXPECT_TRUE(store->PaceCompactions(41 * kSecondUs).ok()); });
   while (Number("stopped_settlings") == 0) std::this_thread::yield();
   env.ReleaseWrites();

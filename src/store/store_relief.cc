@@ -237,7 +237,7 @@ Status Store::CompactInSteps(bool* fits) {
 void Store::StopRelief() {
   impl_->relief_stopped.store(true);
   // The flag is looked at before a compaction begins; one that runs is ended by this. Others that it ends as well begin
-  // again. It knows only those that have begun, hence the loop.
+  // again with the next flush, or with the next start. It knows only those that have begun, hence the loop.
   while (impl_->relief_compacts.load()) {
     impl_->root->AbortAllCompactions();
     impl_->root->ResumeAllCompactions();
