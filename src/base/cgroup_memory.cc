@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 
 namespace cairn {
@@ -31,12 +32,7 @@ uint64_t LeastLimit(const std::string& hierarchy, std::string_view group, std::i
 
 // Whether a list like "cpu,memory" has it.
 bool HasMemory(std::string_view controllers) {
-  while (!controllers.empty()) {
-    const size_t comma = controllers.find(',');
-    if (controllers.substr(0, comma) == "memory") return true;
-    controllers.remove_prefix(comma == std::string_view::npos ? controllers.size() : comma + 1);
-  }
-  return false;
+  return ("," + std::string(controllers) + ",").find(",memory,") != std::string::npos;
 }
 
 }  // namespace

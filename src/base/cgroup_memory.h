@@ -13,7 +13,7 @@ namespace cairn {
 // `groups` is the text of /proc/self/cgroup, `hierarchies` the folder where hierarchies are mounted, as a rule /sys/fs/cgroup:
 // that of version 2 itself, of version 1 in its folder `memory`. Of version 2 both `memory.max` and `memory.high` count, as above
 // the latter a process is slowed down to a crawl. A group that is not there, as in a container which shows its own group as the root, has no limit, and
-// those above it count all the same.
+// those above it count all the same. What cannot be read is no limit. Thread rule: any thread.
 // Source: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst; proc's cgroups(7).
 uint64_t CgroupMemoryLimit(std::string_view groups, const std::string& hierarchies);
 
