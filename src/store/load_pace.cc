@@ -3,10 +3,10 @@
 #include "store/load_pace.h"
 
 #include <algorithm>
+#include <mutex>
 #include <string>
-#include <unordered_map>
+#include <utility>
 
-#include <rocksdb/convenience.h>
 #include <rocksdb/write_buffer_manager.h>
 
 #include "store/rocks_status.h"
@@ -29,24 +29,31 @@ uint64_t Level0Files(rocks::DB* root, rocks::ColumnFamilyHandle* family) {
   return root->GetProperty(family, rocks::DB::Properties::kNumFilesAtLevelPrefix + "0", &files) ? std::stoull(files) : 0;
 }
 
+uint64_t MemtableBytes(rocks::DB* root, rocks::ColumnFamilyHandle* family) {
+  uint64_t bytes = 0;
+  root->GetIntProperty(family, rocks::DB::Properties::kCurSizeAllMemTables, &bytes);
+  return bytes;
+}
+
 // What reads have brought into the block cache; compactions bring nothing there.
 uint64_t CachedBytes(const rocks::Statistics& statistics) {
   return statistics.getTickerCount(rocks::BLOCK_CACHE_DATA_BYTES_INSERT);
 }
 
-using OptionTexts = std::unordered_map<std::string, std::string>;
-
-bool AreInForce(rocks::DB* root, rocks::ColumnFamilyHandle* family, const OptionTexts& options) {
-  std::string all;
-  if (!rocks::GetStringFromColumnFamilyOptions(&all, root->GetOptions(family)).ok()) return false;
-  return std::all_of(options.begin(), options.end(), [&](const auto& option) {
-    return all.find(option.first + "=" + option.second + ";") != std::string::npos;
-  });
-}
-
 }  // namespace
 
 bool LoadPace::Look(const Sample& sample) {
+  const uint64_t passed_over = std::min(left_in_memory_bytes_, Since(last_flushed_bytes_, sample.flushed_bytes));
+  last_flushed_bytes_ = sample.flushed_bytes;
+  left_in_memory_bytes_ -= passed_over;
+  passed_over_bytes_ += passed_over;
+  return LookAt({.now_us = sample.now_us,
+                 .flushed_bytes = Since(passed_over_bytes_, sample.flushed_bytes),
+                 .file_looks = sample.file_looks,
+                 .cached_bytes = sample.cached_bytes});
+}
+
+bool LoadPace::LookAt(const Sample& sample) {
   const uint64_t bytes = Since(flushed_before_bytes_, sample.flushed_bytes);
   const bool window_ends = sample.now_us - window_began_us_ >= kWindowUs;
   const bool many_bytes = bytes >= memtable_bytes_ / 2;
@@ -78,9 +85,13 @@ bool LoadPace::Look(const Sample& sample) {
 // reads, and looks for new keys, may be as many as the rows.
 Status Store::PaceCompactions(uint64_t now_us) {
   if (impl_->level0_files_usual == 0) return Status::Ok();
+  // What settling flushes itself may be done and not counted yet.
+  const std::unique_lock counted(impl_->settling_flush_mutex, std::try_to_lock);
+  if (!counted.owns_lock()) return Status::Ok();
   const bool open = impl_->gate->state() == WriteGate::kOpen;
   const uint64_t flushed_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
-  const uint64_t own_bytes = std::min(flushed_bytes, impl_->settling_flushed_bytes.load());
+  const uint64_t own_bytes = std::min(flushed_bytes, impl_->settling_flushed_bytes);
+  if (std::exchange(impl_->settling_flushed, false)) impl_->load_pace.SetLeftInMemory(0);
   const bool flushing = impl_->load_pace.Look({.now_us = now_us,
                                                .flushed_bytes = flushed_bytes - own_bytes,
                                                .file_looks = impl_->statistics->getTickerCount(rocks::MEMTABLE_MISS),
@@ -98,6 +109,8 @@ Status Store::PaceCompactions(uint64_t now_us) {
   if (impl_->pace.times > 1) {
     impl_->settling_bytes_max.store(impl_->load_pace.load_bytes());
     impl_->settling_owed.store(true);
+    // Larger than a memtable may be from now on, it is flushed before long.
+    if (impl_->pace.large_memtables) impl_->load_pace.SetLeftInMemory(MemtableBytes(impl_->root, Handle(Family::kData)));
     return SetPace({.compactions_held = true});
   }
   return SetPace({.compactions_held = impl_->pace.compactions_held && impl_->settling_owed.load()});
@@ -125,20 +138,18 @@ Status Store::SetPace(const Pace& pace) {
   const WriteBuffers& buffers = pace.large_memtables ? impl_->load_buffers : usual;
   // Level 0 is compacted also once it is larger than the level below may be, which each file adds half a memtable to.
   const uint64_t base_bytes = pace.times * impl_->base_bytes_usual / usual.each_bytes * buffers.each_bytes;
-  OptionTexts options = {
+  CompactionHold::OptionTexts options = {
       {"level0_file_num_compaction_trigger", std::to_string(pace.times * impl_->level0_files_usual)},
-      {"max_bytes_for_level_base", std::to_string(base_bytes)},
-      {"disable_auto_compactions", pace.compactions_held ? "true" : "false"}};
-  // The memtable that fills grows too, with the filter it has; one that is too large now is flushed at the next write. An
-  // expert's sizes never change.
-  if (pace.large_memtables != impl_->pace.large_memtables) {
-    options.emplace("write_buffer_size", std::to_string(buffers.each_bytes));
+      {"max_bytes_for_level_base", std::to_string(base_bytes)}};
+  // An expert's sizes never change.
+  const bool resizes = pace.large_memtables != impl_->pace.large_memtables;
+  if (resizes) options.emplace("write_buffer_size", std::to_string(buffers.each_bytes));
+  CAIRN_RETURN_IF_ERROR(FromRocks(impl_->compaction_hold->SetPace(pace.compactions_held, std::move(options))));
+  // The memtable that fills grows too, with the filter it has; one that is too large now is flushed at the next write.
+  if (resizes) {
     impl_->memtables->SetMemtableBytes(buffers.each_bytes);
     impl_->root->GetDBOptions().write_buffer_manager->SetBufferSize(buffers.all_bytes);
   }
-  const rocks::Status set = impl_->root->SetOptions(Handle(Family::kData), options);
-  // They are in force before they are written to RocksDB's file of options, which nobody reads: each start has its own.
-  if (!set.ok() && !AreInForce(impl_->root, Handle(Family::kData), options)) return FromRocks(set);
   impl_->pace = pace;
   return Status::Ok();
 }

@@ -47,6 +47,9 @@ class LoadPace {
   // Whether a load goes on.
   bool Look(const Sample& sample);
 
+  // So much lies in memtables at a load's end: when it is flushed, in place of what was said before, that is no load.
+  void SetLeftInMemory(uint64_t bytes) { left_in_memory_bytes_ = bytes; }
+
   // Keys are looked for in files often, in the load that goes on; of no meaning without one.
   bool looks_often() const { return looks_often_; }
 
@@ -57,7 +60,12 @@ class LoadPace {
   uint64_t load_bytes() const { return load_bytes_; }
 
  private:
+  bool LookAt(const Sample& sample);
+
   uint64_t memtable_bytes_;
+  uint64_t left_in_memory_bytes_ = 0;
+  uint64_t passed_over_bytes_ = 0;  // of all that was flushed
+  uint64_t last_flushed_bytes_ = 0;
   uint64_t window_began_us_ = 0;
   uint64_t flushed_before_bytes_ = 0;
   uint64_t looks_before_ = 0;

@@ -59,6 +59,27 @@ TEST(LoadPaceTest, FlushesNowAndThenAreNoLoad) {
   }
 }
 
+TEST(LoadPaceTest, WhatItLeftInMemoryIsNoLoad) {
+  LoadPace pace(64 * kMiB);
+  uint64_t now_us = 5'000 * kSecondUs;
+  uint64_t flushed = 7 * kMiB;
+  EXPECT_FALSE(pace.Look({now_us, flushed}));
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 64 * kMiB}));
+  bool loading = true;
+  for (int second = 0; second < 16; ++second) loading = pace.Look({now_us += kSecondUs, flushed});
+  EXPECT_FALSE(loading);
+  pace.SetLeftInMemory(100 * kMiB);
+  EXPECT_FALSE(pace.Look({now_us += kSecondUs, flushed += 60 * kMiB}));
+  EXPECT_FALSE(pace.Look({now_us += kSecondUs, flushed += 40 * kMiB + 31 * kMiB}));
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += kMiB}));
+  EXPECT_EQ(pace.load_bytes(), 32 * kMiB);
+  for (int second = 0; second < 16; ++second) loading = pace.Look({now_us += kSecondUs, flushed});
+  EXPECT_FALSE(loading);
+  pace.SetLeftInMemory(100 * kMiB);
+  pace.SetLeftInMemory(0);
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 60 * kMiB}));
+}
+
 TEST(LoadPaceTest, TellsWhetherFilesAreLookedIntoOften) {
   LoadPace pace(64 * kMiB);
   LoadPace::Sample sample = {.now_us = 5'000 * kSecondUs, .flushed_bytes = 7 * kMiB, .file_looks = 900'000};
@@ -219,6 +240,10 @@ TEST_F(PaceCompactionsTest, MemtablesAreLargerInALoad) {
   Fill(2);  // the first finds it, the second goes into another one
   while (Number("flush_write_bytes") == flushed_in_load) std::this_thread::yield();
   EXPECT_EQ(Get(last_key).size(), 1000u);
+  // Which is no load, and leaves what is owed to the one before.
+  ASSERT_TRUE(store->PaceCompactions(61 * kSecondUs).ok());
+  EXPECT_EQ(store->level0_files_max(), 4);
+  EXPECT_EQ(Number("loads_to_settle"), 1u);
 }
 
 // Who reads blocks as fast needs the cache.

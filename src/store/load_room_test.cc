@@ -85,6 +85,32 @@ TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldACommitUp) {
   EXPECT_EQ(Loaded(), "all");
 }
 
+// Who removes dropped tables also syncs the log each second.
+TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldTheRemovalOfARangeUp) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+  auto transaction = store->BeginWrite();
+  ASSERT_TRUE(Attach(*transaction).ok());
+  ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
+  env.SetFreeBytes(1000);
+  store->CheckFreeSpace();
+  ASSERT_NO_FATAL_FAILURE(FillLevel0(13));
+  ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  ASSERT_NE(Number("is_write_stopped"), 0u);
+  const Status dropped = store->DropRange(Family::kData, Key(9, 0), Key(9, 9));
+  EXPECT_TRUE(dropped.Is(Code::kBusy)) << dropped.ToString();
+  EXPECT_NE(Get(Key(9, 0)), "-");
+  env.SetFreeBytes(uint64_t{1} << 30);
+  store->CheckFreeSpace();
+  Status again;
+  do again = store->DropRange(Family::kData, Key(9, 0), Key(9, 9));
+  while (again.Is(Code::kBusy));
+  EXPECT_TRUE(again.ok()) << again.ToString();
+  EXPECT_EQ(Get(Key(9, 0)), "-");
+  EXPECT_EQ(Get(Key(9, 1)), "-");
+}
+
 TEST_F(LoadRoomTest, WithoutPlacesInLevel0ThereAreNoFiles) {
   options.expert_family_options = "level0_slowdown_writes_trigger=8;level0_stop_writes_trigger=20";
   Open();

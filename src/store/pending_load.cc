@@ -79,32 +79,6 @@ Status RemoveRecord(const rocks::WriteOptions& write, rocks::DB* db, rocks::Colu
   return FromRocks(db->Delete(write, dictionary, LoadRecordKey(number)));
 }
 
-// Level 0 may be full, of these very files, and what empties it may have no room on the disk. It holds up nobody
-// while RocksDB starts no compaction. Of several at once each waits for the one before, which may have let compactions go.
-class UnstalledWrites {
- public:
-  UnstalledWrites(std::mutex* one_at_a_time, rocks::DB* db, rocks::ColumnFamilyHandle* data)
-      : lock_(*one_at_a_time), db_(db), data_(data), were_held_(db->GetOptions(data).disable_auto_compactions) {
-    if (!were_held_) Hold("true");
-  }
-  UnstalledWrites(const UnstalledWrites&) = delete;
-  UnstalledWrites& operator=(const UnstalledWrites&) = delete;
-  ~UnstalledWrites() {
-    if (!were_held_) Hold("false");
-  }
-
- private:
-  // Fails, if at all, to write the file of options, which nobody reads, once they are set.
-  void Hold(const char* held) {
-    db_->SetOptions(data_, {{"disable_auto_compactions", held}}).PermitUncheckedError();
-  }
-
-  const std::lock_guard<std::mutex> lock_;
-  rocks::DB* const db_;
-  rocks::ColumnFamilyHandle* const data_;
-  const bool were_held_;
-};
-
 }  // namespace
 
 Status ReadLoadRecords(const rocks::WriteBatch& batch, std::vector<LoadRecord>* records) {
@@ -233,10 +207,10 @@ Status PendingLoad::StageFiles() {
 Status PendingLoad::HandOver() {
   CAIRN_RETURN_IF_ERROR(Stage());
   rocks::DB* const db = store_.impl_->root;
-  std::optional<UnstalledWrites> unstalled;
-  if (store_.FreeLevel0Places() < record_.file_count) {
-    unstalled.emplace(&store_.impl_->unstalled_mutex, db, store_.Handle(Family::kData));
-  }
+  // Level 0 may be full, of these very files, and what empties it may have no room on the disk. It holds up nobody while RocksDB
+  // starts no compaction.
+  std::optional<CompactionHold::Commit> unstalled;
+  if (store_.FreeLevel0Places() < record_.file_count) unstalled.emplace(*store_.impl_->compaction_hold);
   const uint64_t sequence_before = db->GetLatestSequenceNumber();
   {
     // With a view about, RocksDB gives the entries a sequence number, so that also those who take a view while the files

@@ -65,6 +65,15 @@ Status Store::BeginCompactions() {
   return SetPace({});
 }
 
+Status Store::FlushForSettling() {
+  const std::lock_guard lock(impl_->settling_flush_mutex);
+  const uint64_t before_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
+  Status flushed = FlushMemtables();
+  impl_->settling_flushed_bytes += impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES) - before_bytes;
+  impl_->settling_flushed = true;
+  return flushed;
+}
+
 Status Store::SettleLoad() {
   if (!impl_->settling_owed.load() || impl_->gate->state() != WriteGate::kOpen) return Status::Ok();
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
@@ -78,10 +87,7 @@ Status Store::SettleLoad() {
   }
   if (files.being_compacted) return Status::Ok();  // no other begins, so its end is near
   // With what is still in memory, whose log is larger than its files.
-  const uint64_t flushed_before_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
-  Status flushed = FlushMemtables();
-  impl_->settling_flushed_bytes.fetch_add(impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES) -
-                                          flushed_before_bytes);
+  Status flushed = FlushForSettling();
   files = ListFiles(impl_->root, data);
   if (!flushed.ok() || files.bytes_above_last == 0) {
     impl_->settling_owed.store(false);
@@ -91,8 +97,13 @@ Status Store::SettleLoad() {
   options.canceled = &impl_->relief_stopped;
   options.output_file_size_limit = impl_->root->GetOptions(data).target_file_size_base;
   rocks::CompactionJobInfo compaction{};
-  impl_->relief_compacts.store(true);
   impl_->settling.store(true);
+  // From here on StopSettling() ends it.
+  if (!impl_->settling_owed.load()) {
+    impl_->settling.store(false);
+    return Status::Ok();
+  }
+  impl_->relief_compacts.store(true);
   const rocks::Status status = impl_->root->CompactFiles(options, data, files.names, files.last_level,
                                                          /*output_path_id=*/-1, /*output_file_names=*/nullptr, &compaction);
   impl_->compactions->Forget(compaction.job_id);

@@ -116,6 +116,23 @@ TEST_F(SettleLoadTest, WhatItFlushesItselfIsNoLoad) {
   EXPECT_EQ(store->level0_files_max(), 84);
 }
 
+// Also before it is counted.
+TEST_F(SettleLoadTest, WhatItIsFlushingIsNoLoad) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(Load("ab"));
+  ASSERT_NO_FATAL_FAILURE(Fill('c'));
+  const uint64_t flushed = Number("flush_write_bytes");
+  env.HoldWrites("MANIFEST");
+  std::thread settler([&] { EXPECT_TRUE(store->SettleLoad().ok()); });
+  env.AwaitHeldWrite();
+  EXPECT_GT(Number("flush_write_bytes"), flushed);
+  ASSERT_NO_FATAL_FAILURE(Pace(41));
+  env.ReleaseWrites();
+  settler.join();
+  EXPECT_EQ(store->level0_files_max(), 4);
+  EXPECT_EQ(LevelsAbove(), "0 0 0 0 0 0");
+}
+
 TEST_F(SettleLoadTest, CompactionsGoOnAfterwards) {
   Open();
   ASSERT_NO_FATAL_FAILURE(Load("ab"));

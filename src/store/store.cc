@@ -85,9 +85,7 @@ uint64_t Store::LatestSequence() const { return impl_->root->GetLatestSequenceNu
 Status Store::Write(const Batch& batch, Durability durability, Urgency urgency) {
   if (batch.empty()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(urgency, batch.size_bytes()));
-  rocks::TransactionDBWriteOptimizations unlocked;
-  unlocked.skip_concurrency_control = true;
-  return FromRocks(impl_->db->Write(impl_->MakeWriteOptions(durability), unlocked, batch.rocks_.get()));
+  return FromRocks(impl_->Write(impl_->MakeWriteOptions(durability), batch.rocks_.get()));
 }
 
 std::unique_ptr<WriteTransaction> Store::BeginWrite() {

@@ -162,7 +162,8 @@ class Store {
 
   // Removes a range that no snapshot, cursor or transaction will ever look at again (an index of a
   // dropped table): whole files at once, the rest by one range deletion, and asks compaction to
-  // free the space soon. Cheap and quick; safe to repeat. kBusy while SettleLoad() merges all: to be repeated later.
+  // free the space soon. Cheap and quick; safe to repeat. kBusy while SettleLoad() merges all, and while level 0 holds
+  // writers up: to be repeated later.
   Status DropRange(Family family, ByteView begin, ByteView end);
 
   // Tickers and properties, for people; names are stable within a RocksDB version.
@@ -210,6 +211,7 @@ class Store {
   bool LoadMayTakeMemory() const;
   // Of Open: compactions begin, or wait for SettleLoad().
   Status BeginCompactions();
+  Status FlushForSettling();
   void StopSettling();
   bool Level0Full() const;
 

@@ -13,6 +13,7 @@
 #include <rocksdb/statistics.h>
 #include <rocksdb/utilities/transaction_db.h>
 
+#include "store/compaction_hold.h"
 #include "store/family_source.h"
 #include "store/held_indexes.h"
 #include "store/load_pace.h"
@@ -33,6 +34,13 @@ class Store::Impl {
     write.sync = durability == Durability::kSync;
     write.protection_bytes_per_key = protection_bytes_per_key;
     return write;
+  }
+
+  // Past RocksDB's locks.
+  rocks::Status Write(const rocks::WriteOptions& options, rocks::WriteBatch* batch) {
+    rocks::TransactionDBWriteOptimizations unlocked;
+    unlocked.skip_concurrency_control = true;
+    return db->Write(options, unlocked, batch);
   }
 
   FamilySource SourceOf(Family family) const;
@@ -63,7 +71,7 @@ class Store::Impl {
   std::atomic<uint64_t> load_count{0};        // handed over
   std::atomic<uint64_t> next_load_number{1};  // of a PendingLoad
   std::atomic<uint64_t> reserved_level0_places{0};  // by those that wait
-  std::mutex unstalled_mutex;  // of what commits a load while level 0 is full
+  std::unique_ptr<CompactionHold> compaction_hold;  // of the data family
 
   // Of PaceCompactions: `load_pace` and `pace` are its thread's.
   uint64_t level0_files_usual = 0;  // 0: an expert's number, which stays
@@ -77,7 +85,9 @@ class Store::Impl {
   // Of SettleLoad, which ends what PaceCompactions asks for.
   std::atomic<bool> settling_owed{false};
   std::atomic<uint64_t> settling_bytes_max{0};  // so much is worth it in any case
-  std::atomic<uint64_t> settling_flushed_bytes{0};  // by itself: no load
+  std::mutex settling_flush_mutex;      // guards these two, for as long as it flushes what is in memory
+  uint64_t settling_flushed_bytes = 0;  // by itself: no load
+  bool settling_flushed = false;        // since the last look at the pace
   std::atomic<bool> settling{false};            // a compaction of it runs, or is about to
   std::atomic<uint64_t> settlings{0};
   std::atomic<uint64_t> stopped_settlings{0};

@@ -142,7 +142,12 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   cursor.Close();
   Batch batch(*this);
   batch.DeleteRange(family, begin, end);
-  CAIRN_RETURN_IF_ERROR(Write(batch, Durability::kOs, Urgency::kReclaimsSpace));
+  CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(Urgency::kReclaimsSpace, batch.size_bytes()));
+  rocks::WriteOptions write = impl_->MakeWriteOptions(Durability::kOs);
+  write.no_slowdown = true;
+  const rocks::Status written = impl_->Write(write, batch.rocks_.get());
+  if (written.IsIncomplete()) return Status(Status::Code::kBusy, "writers are held up until compactions have made room");
+  CAIRN_RETURN_IF_ERROR(FromRocks(written));
   return FromRocks(rocks::experimental::SuggestCompactRange(impl_->root, Handle(family), &first, &last));
 }
 

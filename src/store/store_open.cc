@@ -212,6 +212,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->db.reset(db);
   impl->root = db->GetRootDB();
   std::copy(handles.begin(), handles.end(), impl->handles.begin());
+  impl->compaction_hold = std::make_unique<CompactionHold>(impl->root, handles[static_cast<size_t>(Family::kData)]);
   impl->gate->CheckFreeSpace();
   DeleteLeftovers(options, *impl->gate, impl->root, handles[static_cast<size_t>(Family::kDictionary)]);
   std::unique_ptr<Store> opened(new Store(std::move(impl)));
