@@ -8,6 +8,7 @@
 
 #include "server/errors.h"
 #include "server/handler.h"
+#include "server/plain_select.h"
 #include "server/session.h"
 #include "server/show_status.h"
 #include "server/sysvars.h"
@@ -228,6 +229,7 @@ void FillHandlerton(handlerton* hton) {
   hton->check_version = CheckTableVersion;
   hton->drop_database = DropDatabase;
   hton->show_status = ShowEngineStatus;
+  hton->create_select = CreateSelect;
   hton->tablefile_extensions = hton_no_exts;
 }
 

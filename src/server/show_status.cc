@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "server/plain_select.h"
 #include "server/session.h"
 
 namespace cairn::server {
@@ -50,6 +51,9 @@ int ShowLoads(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_statu
 int ShowOldestReadView(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
   return ShowNumber(variable, buffer, GlobalEngine()->transactions().oldest_view_age_us());
 }
+int ShowPlainSelects(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
+  return ShowNumber(variable, buffer, PlainSelectCount());
+}
 int ShowTransactions(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
   return ShowNumber(variable, buffer, GlobalEngine()->transactions().active_count());
 }
@@ -61,6 +65,7 @@ st_mysql_show_var kStatusVariables[] = {
     {"Cairn_deadlocks", reinterpret_cast<char*>(&ShowDeadlocks), SHOW_SIMPLE_FUNC},
     {"Cairn_loads", reinterpret_cast<char*>(&ShowLoads), SHOW_SIMPLE_FUNC},
     {"Cairn_oldest_read_view_us", reinterpret_cast<char*>(&ShowOldestReadView), SHOW_SIMPLE_FUNC},
+    {"Cairn_plain_selects", reinterpret_cast<char*>(&ShowPlainSelects), SHOW_SIMPLE_FUNC},
     {"Cairn_row_lock_current_waits", reinterpret_cast<char*>(&ShowCurrentWaits), SHOW_SIMPLE_FUNC},
     {"Cairn_row_locks", reinterpret_cast<char*>(&ShowLocks), SHOW_SIMPLE_FUNC},
     {nullptr, nullptr, SHOW_UNDEF}};

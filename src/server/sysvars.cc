@@ -48,6 +48,11 @@ MYSQL_THDVAR_BOOL(snapshot_isolation, PLUGIN_VAR_OPCMDARG,
                   "newest version",
                   nullptr, nullptr, false);
 
+MYSQL_THDVAR_BOOL(plain_selects, PLUGIN_VAR_OPCMDARG,
+                  "Carry out a SELECT of one row by a unique key, or of one range of an index in its order, where bounds are "
+                  "integers, without the server's optimizer, whose plan would be the same",
+                  nullptr, nullptr, true);
+
 }  // namespace
 
 st_mysql_sys_var* kSystemVariables[] = {MYSQL_SYSVAR(data_dir),
@@ -55,6 +60,7 @@ st_mysql_sys_var* kSystemVariables[] = {MYSQL_SYSVAR(data_dir),
                                         MYSQL_SYSVAR(flush_log_at_trx_commit),
                                         MYSQL_SYSVAR(lock_wait_timeout),
                                         MYSQL_SYSVAR(snapshot_isolation),
+                                        MYSQL_SYSVAR(plain_selects),
                                         MYSQL_SYSVAR(expert_db_options),
                                         MYSQL_SYSVAR(expert_family_options),
                                         nullptr};
@@ -82,6 +88,8 @@ txn::LockOptions LockSettings(THD* thd) {
   options.wait = given_in_statement && seconds == 0 ? txn::LockWait::kNoWait : txn::LockWait::kWait;
   return options;
 }
+
+bool TakesPlainSelects(THD* thd) { return THDVAR(thd, plain_selects); }
 
 bool StrictSnapshot(THD* thd) { return THDVAR(thd, snapshot_isolation); }
 

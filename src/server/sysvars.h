@@ -21,6 +21,9 @@ txn::LockOptions LockSettings(THD* thd);
 // cairn_snapshot_isolation of the connection.
 bool StrictSnapshot(THD* thd);
 
+// cairn_plain_selects of the connection.
+bool TakesPlainSelects(THD* thd);
+
 // For the plugin's declaration.
 extern st_mysql_sys_var* kSystemVariables[];
 

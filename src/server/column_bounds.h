@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Between which values a condition wants the integer columns of a table.
+#pragma once
+
+#include "server/server_headers.h"
+
+#include <array>
+
+namespace cairn::server {
+
+// What all of some comparisons joined by AND allow a column; wide enough for the integers of either sign.
+struct ColumnBounds {
+  const Field* field;
+  __int128 lowest;
+  __int128 highest;
+
+  bool is_value() const { return lowest == highest; }
+};
+
+// Takes a condition apart. Comparisons (=, <, <=, >, >=, BETWEEN) of an integer column with integer literals or parameters, at its
+// top level or joined there by AND, become bounds, which are exact; NULL is not between any.
+class ConditionBounds {
+ public:
+  explicit ConditionBounds(const TABLE* table) : table_(table) {}
+
+  void Take(Item* condition);
+
+  // Something else is in the condition as well.
+  bool has_rest() const { return has_rest_; }
+  bool is_never_true() const;
+  unsigned column_count() const { return count_; }
+  // Null: none of the condition are of that column.
+  const ColumnBounds* Find(const Field* field) const;
+
+ private:
+  static constexpr unsigned kColumnsMax = 16;
+
+  bool TakeComparison(Item* condition);
+  ColumnBounds* BoundsOf(Item* item);
+  bool Narrow(Item* column, Item_func::Functype comparison, Item* value);
+
+  const TABLE* table_;
+  bool has_rest_ = false;
+  unsigned count_ = 0;
+  std::array<ColumnBounds, kColumnsMax> columns_;
+};
+
+}  // namespace cairn::server

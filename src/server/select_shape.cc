@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/select_shape.h"
+
+#include <sql_lex.h>
+#include <sql_select.h>
+
+#include "server/column_bounds.h"
+
+namespace cairn::server {
+namespace {
+
+using Kind = SelectShape::Kind;
+
+// What the optimizer shows of its plans, or counts by them, has to come from it.
+bool IsToBeExplained(THD* thd) {
+  if (thd->lex->describe != 0 || thd->lex->analyze_stmt || thd->trace_started()) return true;
+  return thd->variables.sql_log_slow && (thd->variables.log_slow_verbosity & LOG_SLOW_VERBOSITY_EXPLAIN) != 0;
+}
+
+// What needs more than rows of one table in an index's order, and more of them sent than a part. A prepared statement is
+// changed for good by its first optimization, which is left to the server.
+bool IsPlain(THD* thd, SELECT_LEX* select) {
+  constexpr ulonglong kOtherOptions = SELECT_DESCRIBE | SELECT_DISTINCT | OPTION_FOUND_ROWS | OPTION_BUFFER_RESULT | OPTION_SCHEMA_TABLE;
+  LEX* const lex = thd->lex;
+  const JOIN& join = *select->join;
+  if (lex->sql_command != SQLCOM_SELECT || lex->result != nullptr || lex->limit_rows_examined != nullptr) return false;
+  if (lex->uses_stored_routines() || lex->with_rownum || select->first_inner_unit() != nullptr) return false;
+  if (!thd->stmt_arena->is_conventional() && select->first_cond_optimization) return false;
+  if ((join.select_options & kOtherOptions) != 0 || join.select_distinct || join.procedure != nullptr) return false;
+  if (join.group_list != nullptr || join.having != nullptr || join.implicit_grouping || select->olap != UNSPECIFIED_OLAP_TYPE) {
+    return false;
+  }
+  if (select->n_sum_items != 0 || select->agg_func_used() || select->have_window_funcs() || select->ftfunc_list->elements != 0) {
+    return false;
+  }
+  const Select_limit_counters& limit = join.unit->lim;
+  return limit.get_select_limit() != 0 && !limit.is_with_ties();
+}
+
+// The only table, if it is one of the engine's, whole and as it is; null otherwise.
+TABLE* OnlyTable(THD* thd, const SELECT_LEX* select, const handlerton* engine) {
+  const TABLE_LIST* const tables = select->join->tables_list;
+  if (tables == nullptr || tables != thd->lex->query_tables || tables->next_global != nullptr) return nullptr;
+  if (tables->is_view_or_derived() || tables->belong_to_view != nullptr || tables->schema_table != nullptr) return nullptr;
+  TABLE* const table = tables->table;
+  if (table == nullptr || table->file->ht != engine || table->part_info != nullptr || table->versioned()) return nullptr;
+  return table;
+}
+
+bool IsUsable(const KEY& info) {
+  return info.algorithm == HA_KEY_ALG_UNDEF || info.algorithm == HA_KEY_ALG_BTREE;
+}
+
+// How many of the first key parts have one value each.
+uint ValueParts(const KEY& info, const ConditionBounds& bounds) {
+  uint part = 0;
+  while (part < info.user_defined_key_parts) {
+    const ColumnBounds* const column = bounds.Find(info.key_part[part].field);
+    if (column == nullptr || !column->is_value()) break;
+    ++part;
+  }
+  return part;
+}
+
+// Puts the search tuples together.
+class KeyWriter {
+ public:
+  KeyWriter(const KEY& info, SelectShape* shape) : info_(info), shape_(shape) {}
+
+  void Append(uint part, const ColumnBounds& bounds) {
+    const KEY_PART_INFO& info = info_.key_part[part];
+    const bool descends = (info.key_part_flag & HA_REVERSE_SORT) != 0;
+    Append(info, descends ? bounds.highest : bounds.lowest, shape_->first_key);
+    Append(info, descends ? bounds.lowest : bounds.highest, shape_->last_key);
+    shape_->key_bytes += info.store_length;
+    shape_->parts |= key_part_map{1} << part;
+  }
+
+ private:
+  // As the server stores integers: the least byte first, after a byte that says NULL where that may be.
+  void Append(const KEY_PART_INFO& info, __int128 value, uchar* key) const {
+    uchar* at = key + shape_->key_bytes;
+    if (info.null_bit != 0) *at++ = 0;
+    for (uint byte = 0; byte < info.length; ++byte) *at++ = static_cast<uchar>(value >> (8 * byte));
+  }
+
+  const KEY& info_;
+  SelectShape* const shape_;
+};
+
+bool MayReadEntries(const TABLE& table, uint key) {
+  return key != table.s->primary_key && table.covering_keys.is_set(key) && !table.no_keyread &&
+         table.reginfo.lock_type <= TL_READ_HIGH_PRIORITY;
+}
+
+// The optimizer too reads such a row first of all, by whichever key.
+bool FindPoint(const ConditionBounds& bounds, Item* condition, SelectShape* shape) {
+  TABLE* const table = shape->table;
+  for (uint key = 0; key < table->s->keys; ++key) {
+    const KEY& info = table->key_info[key];
+    if (!(info.flags & HA_NOSAME) || !table->keys_in_use_for_query.is_set(key) || !IsUsable(info)) continue;
+    if (ValueParts(info, bounds) != info.user_defined_key_parts) continue;
+    KeyWriter writer(info, shape);
+    for (uint part = 0; part < info.user_defined_key_parts; ++part) writer.Append(part, *bounds.Find(info.key_part[part].field));
+    shape->kind = Kind::kPoint;
+    shape->key = key;
+    shape->from_entries = MayReadEntries(*table, key);
+    const bool says_all = !bounds.has_rest() && bounds.column_count() == info.user_defined_key_parts;
+    shape->condition = says_all ? nullptr : condition;
+    return true;
+  }
+  return false;
+}
+
+// The key that can be walked over, where no costs need be compared: the only one that is allowed, or the primary key, if no other has
+// anything to do with the condition, nor all columns that are wanted.
+bool FindOnlyKey(const TABLE& table, const ConditionBounds& bounds, uint* key) {
+  if (table.force_index) {
+    key_map keys = table.keys_in_use_for_query;
+    *key = key_map::Iterator(keys)++;
+    return keys.bits_set() == 1;
+  }
+  *key = table.s->primary_key;
+  if (*key == MAX_KEY || !table.keys_in_use_for_query.is_set(*key)) return false;
+  for (uint other = 0; other < table.s->keys; ++other) {
+    if (other == *key || !table.keys_in_use_for_query.is_set(other)) continue;
+    if (table.covering_keys.is_set(other) || bounds.Find(table.key_info[other].key_part[0].field) != nullptr) return false;
+  }
+  return true;
+}
+
+// Whether the key has the order that is wanted, one way or the other, from `part` on, before which each has one value.
+bool HasOrder(const KEY& info, uint key, uint part, const ORDER* order, const ConditionBounds& bounds, bool* backward) {
+  bool is_first = true;
+  for (; order != nullptr; order = order->next) {
+    const Item* const item = *order->item;
+    if (item->type() != Item::FIELD_ITEM) return false;
+    const Field* const field = static_cast<const Item_field*>(item)->field;
+    const ColumnBounds* const column = bounds.Find(field);
+    if (column != nullptr && column->is_value()) continue;
+    if (part == info.user_defined_key_parts) return false;
+    const KEY_PART_INFO& info_part = info.key_part[part++];
+    if (info_part.field != field || !field->part_of_sortkey.is_set(key)) return false;
+    const bool descends = (info_part.key_part_flag & HA_REVERSE_SORT) != 0;
+    const bool is_backward = (order->direction == ORDER::ORDER_DESC) != descends;
+    if (!is_first && is_backward != *backward) return false;
+    *backward = is_backward;
+    is_first = false;
+  }
+  return true;
+}
+
+bool FindRange(const ConditionBounds& bounds, const ORDER* order, SelectShape* shape) {
+  const TABLE& table = *shape->table;
+  uint key;
+  if (bounds.has_rest() || !FindOnlyKey(table, bounds, &key)) return false;
+  const KEY& info = table.key_info[key];
+  const uint value_parts = ValueParts(info, bounds);
+  const bool has_range = bounds.column_count() == value_parts + 1;
+  if (!IsUsable(info) || bounds.column_count() > value_parts + 1) return false;
+  if (has_range && (value_parts == info.user_defined_key_parts || bounds.Find(info.key_part[value_parts].field) == nullptr)) {
+    return false;
+  }
+  if (!HasOrder(info, key, value_parts, order, bounds, &shape->backward)) return false;
+  KeyWriter writer(info, shape);
+  const uint parts = value_parts + (has_range ? 1 : 0);
+  for (uint part = 0; part < parts; ++part) writer.Append(part, *bounds.Find(info.key_part[part].field));
+  shape->kind = has_range ? Kind::kRange : Kind::kPrefix;
+  shape->key = key;
+  shape->from_entries = MayReadEntries(table, key);
+  return true;
+}
+
+}  // namespace
+
+bool FindSelectShape(THD* thd, SELECT_LEX* select, const handlerton* engine, SelectShape* shape) {
+  const JOIN& join = *select->join;
+  if (join.conds == nullptr || !IsPlain(thd, select) || IsToBeExplained(thd)) return false;
+  shape->table = OnlyTable(thd, select, engine);
+  if (shape->table == nullptr) return false;
+  ConditionBounds bounds(shape->table);
+  bounds.Take(join.conds);
+  if (bounds.column_count() == 0) return false;
+  if (bounds.is_never_true()) return !bounds.has_rest();
+  if (FindPoint(bounds, join.conds, shape)) return true;
+  // The optimizer may refuse to read as many rows as the range has.
+  return (join.select_options & OPTION_BIG_SELECTS) != 0 && FindRange(bounds, join.order, shape);
+}
+
+}  // namespace cairn::server

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a SELECT asks of one table, where that can be told without the server's optimizer.
+#pragma once
+
+#include "server/server_headers.h"
+
+namespace cairn::server {
+
+// One row of a unique key, or one range of an index in its order, either way: what the optimizer would choose too, as nothing
+// else can be better. Bounds are of integer columns, from comparisons with integers, so that they stand for the condition exactly.
+struct SelectShape {
+  static constexpr unsigned kKeyBytesMax = MAX_REF_PARTS * (1 + sizeof(longlong));
+
+  enum class Kind : uint8_t {
+    kNothing,  // the condition is false for all rows
+    kPoint,    // the row of a unique key
+    kPrefix,   // all rows whose first key parts have these values
+    kRange,    // of which the last key part lies between two values
+  };
+
+  Kind kind = Kind::kNothing;
+  TABLE* table = nullptr;
+  uint key = 0;
+  key_part_map parts = 0;
+  uint key_bytes = 0;
+  bool backward = false;
+  bool from_entries = false;   // the index has all columns that are wanted
+  Item* condition = nullptr;   // to be evaluated for each row; null: the bounds say it all
+  uchar first_key[kKeyBytesMax];  // in the index's order, both inclusive; the server's form of a search tuple
+  uchar last_key[kKeyBytesMax];
+};
+
+// Whether the statement has such a shape, on a table of `engine`; then `shape` is it. `select` has been prepared. Nothing is changed.
+bool FindSelectShape(THD* thd, SELECT_LEX* select, const handlerton* engine, SelectShape* shape);
+
+}  // namespace cairn::server
