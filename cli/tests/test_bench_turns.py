@@ -2,6 +2,7 @@
 """Servers side by side: who is paused when, and that nothing is counted in others' turns."""
 
 import argparse
+import dataclasses
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from cairn_cli.bench import engines, linkbench, metrics, results, runner
+from cairn_cli.bench import engines, insert, linkbench, metrics, results, runner
 from cairn_cli.bench.instance import Instance
 from cairn_cli.bench.workload import Conditions, Outcome, Step, Target
 from cairn_cli.errors import CairnError
@@ -172,9 +173,9 @@ class SpansTest(unittest.TestCase):
 
 
 class WarmUpTest(unittest.TestCase):
-    """The requests of linkbench that are not measured."""
+    """The requests that are not measured."""
 
-    def test_a_server_that_others_had_a_turn_after_is_warmed_up(self) -> None:
+    def test_linkbench_warms_up_a_server_that_others_had_a_turn_after(self) -> None:
         """Whatever it has in the page cache may be gone by then."""
         workload, warmed = linkbench.LinkBench(), []
         options = argparse.Namespace(warmup=3, repeat=0, prepared=False)
@@ -185,6 +186,27 @@ class WarmUpTest(unittest.TestCase):
                 target = Target(_CAIRN, Path(), pid, Path(), Path(), lambda *_: "")
                 workload.warm_up(step, target, options, lambda _: None)
         self.assertEqual(warmed, [1, 2, 1, 7])
+
+    def test_insert_does_so_too(self) -> None:
+        """A load, of the server's own, leaves it warm."""
+        workload, asked = insert.Insert(), []
+        options = argparse.Namespace(warmup=3, generations="ib2016", queries_2016=True,
+                                     conditions=Conditions(scale=1000, seconds=60))
+        load, fast, slow = (Step(name, name != "load", detail={"generation": "ib2016", "part": name})
+                            for name in ("load", "q1000", "q100"))
+
+        def client(step: Step, target: Target, _options: object, _progress: object, seconds: int) -> dict[str, Any]:
+            asked.append((target.pid, step.name, seconds))
+            return {"error": "", "step": {}}
+
+        with (mock.patch.object(insert, "_client", client),
+              mock.patch.object(insert, "step_outcome", return_value=Outcome(1, "row", 1.0))):
+            for pid, step in [(1, load), (1, fast), (1, slow), (2, fast), (1, fast)]:
+                engine = dataclasses.replace(_CAIRN, name=f"engine {pid}")
+                target = Target(engine, Path(), pid, Path(), Path(), lambda *_: "")
+                workload.warm_up(step, target, options, lambda _: None)
+                workload.run_step(step, target, options, lambda _: None)
+        self.assertEqual([each for each in asked if each[2] == 3], [(2, "q1000", 3), (1, "q1000", 3)])
 
 
 if __name__ == "__main__":

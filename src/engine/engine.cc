@@ -139,7 +139,7 @@ Status Engine::ReclaimDropped() {
     if (transactions_->PreparedHaveWritten(index)) continue;  // it may write after the id was forgotten
     const IndexBounds bounds(index);
     Status removed = store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper());
-    if (removed.Is(Status::Code::kBusy)) return Status::Ok();  // tried again before long
+    if (removed.Is(Status::Code::kBusy)) continue;  // tried again before long; what the next one frees may help
     CAIRN_RETURN_IF_ERROR(std::move(removed));
     CAIRN_RETURN_IF_ERROR(catalog_->ForgetDropped(index));
   }

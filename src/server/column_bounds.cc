@@ -24,13 +24,18 @@ bool IsInteger(const Field& field) {
 ColumnBounds WholeRange(const Field& field) {
   const unsigned bits = field.pack_length() * 8;
   const __int128 one = 1;
-  if (field.flags & UNSIGNED_FLAG) return {&field, 0, (one << bits) - 1};
-  return {&field, -(one << (bits - 1)), (one << (bits - 1)) - 1};
+  if (field.flags & UNSIGNED_FLAG) return {&field, 0, (one << bits) - 1, false};
+  return {&field, -(one << (bits - 1)), (one << (bits - 1)) - 1, false};
 }
 
 bool IsIntegerConstant(Item* item) {
   return item->type() == Item::CONST_ITEM && item->basic_const_item() && item->cmp_type() == INT_RESULT &&
          item->result_type() == INT_RESULT;
+}
+
+__int128 NumberOf(Item* constant) {
+  const longlong bits = constant->val_int();
+  return constant->unsigned_flag ? static_cast<__int128>(static_cast<ulonglong>(bits)) : bits;
 }
 
 Item_func::Functype Mirrored(Item_func::Functype comparison) {
@@ -44,6 +49,11 @@ Item_func::Functype Mirrored(Item_func::Functype comparison) {
 }
 
 }  // namespace
+
+bool ColumnBounds::IsAll() const {
+  const ColumnBounds all = WholeRange(*field);
+  return lowest == all.lowest && highest == all.highest;
+}
 
 void ConditionBounds::Take(Item* condition) {
   if (condition->type() == Item::COND_ITEM && static_cast<Item_cond*>(condition)->functype() == Item_func::COND_AND_FUNC) {
@@ -67,10 +77,15 @@ bool ConditionBounds::TakeComparison(Item* condition) {
     case Item_func::GE_FUNC:
       return Narrow(arguments[0], comparison, arguments[1]) || Narrow(arguments[1], Mirrored(comparison), arguments[0]);
     case Item_func::BETWEEN:
-      return !static_cast<Item_func_between*>(function)->negated && IsIntegerConstant(arguments[2]) &&
-             Narrow(arguments[0], Item_func::GE_FUNC, arguments[1]) && Narrow(arguments[0], Item_func::LE_FUNC, arguments[2]);
+      return !static_cast<Item_func_between*>(function)->negated && TakeBetween(arguments[0], arguments[1], arguments[2]);
     default: return false;
   }
+}
+
+bool ConditionBounds::TakeBetween(Item* column, Item* low, Item* high) {
+  if (!IsIntegerConstant(low) || !IsIntegerConstant(high)) return false;
+  if (NumberOf(low) == NumberOf(high)) return Narrow(column, Item_func::EQ_FUNC, low);
+  return Narrow(column, Item_func::GE_FUNC, low) && Narrow(column, Item_func::LE_FUNC, high);
 }
 
 ColumnBounds* ConditionBounds::BoundsOf(Item* item) {
@@ -89,10 +104,10 @@ bool ConditionBounds::Narrow(Item* column, Item_func::Functype comparison, Item*
   if (!IsIntegerConstant(value)) return false;
   ColumnBounds* const bounds = BoundsOf(column);
   if (bounds == nullptr) return false;
-  const longlong bits = value->val_int();
-  const __int128 number = value->unsigned_flag ? static_cast<__int128>(static_cast<ulonglong>(bits)) : bits;
+  const __int128 number = NumberOf(value);
   switch (comparison) {
     case Item_func::EQ_FUNC:
+      bounds->is_value = true;
       bounds->lowest = std::max(bounds->lowest, number);
       bounds->highest = std::min(bounds->highest, number);
       return true;

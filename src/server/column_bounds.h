@@ -13,8 +13,9 @@ struct ColumnBounds {
   const Field* field;
   __int128 lowest;
   __int128 highest;
+  bool is_value;  // one of them was an equality, which the optimizer takes for more than a range of one value
 
-  bool is_value() const { return lowest == highest; }
+  bool IsAll() const;  // that the column can hold
 };
 
 // Takes a condition apart. Comparisons (=, <, <=, >, >=, BETWEEN) of an integer column with integer literals or parameters, at its
@@ -36,6 +37,7 @@ class ConditionBounds {
   static constexpr unsigned kColumnsMax = 16;
 
   bool TakeComparison(Item* condition);
+  bool TakeBetween(Item* column, Item* low, Item* high);
   ColumnBounds* BoundsOf(Item* item);
   bool Narrow(Item* column, Item_func::Functype comparison, Item* value);
 

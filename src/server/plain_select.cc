@@ -33,6 +33,8 @@ class PlainSelect final : public select_handler {
       : select_handler(thd, shape.table->file->ht), shape_(shape), file_(shape.table->file) {
     select = statement;
   }
+  // Of a statement that breaks off between init_scan and the first row the server does not call end_scan.
+  ~PlainSelect() override { static_cast<void>(Close()); }
 
   bool prepare() override {
     result_columns = select->item_list;
@@ -45,6 +47,7 @@ class PlainSelect final : public select_handler {
   int end_scan() override;
   void print_error(int error, myf flags) override;
 
+  int Close();
   int FirstRow();
   int FollowingRow();
   key_range FirstKey() const { return {shape_.first_key, shape_.key_bytes, shape_.parts, HA_READ_KEY_OR_NEXT}; }
@@ -63,7 +66,7 @@ class PlainSelect final : public select_handler {
 int PlainSelect::init_scan() {
   THD_STAGE_INFO(thd, stage_sending_data);
   counters[ThreadShard()].count.fetch_add(1, std::memory_order_relaxed);
-  if (shape_.kind == Kind::kNothing) return 0;
+  if (thd->check_killed()) return HA_ERR_ABORTED_BY_USER;
   if (shape_.from_entries) file_->ha_start_keyread(shape_.key);
   if (shape_.kind == Kind::kRange) thd->inc_status_select_range();
   if (shape_.kind != Kind::kPoint) return file_->ha_index_init(shape_.key, true);
@@ -72,7 +75,6 @@ int PlainSelect::init_scan() {
 }
 
 int PlainSelect::FirstRow() {
-  if (shape_.kind == Kind::kNothing) return HA_ERR_END_OF_FILE;
   if (shape_.kind == Kind::kPoint) return first_error_;
   const key_range first = FirstKey(), last = LastKey();
   if (shape_.backward) {
@@ -95,13 +97,13 @@ int PlainSelect::FollowingRow() {
 int PlainSelect::next_row() {
   const Select_limit_counters& limit = select->join->unit->lim;
   while (found_ < limit.get_select_limit()) {
-    const int error = std::exchange(is_first_, false) ? FirstRow() : FollowingRow();
+    const bool is_first = std::exchange(is_first_, false);
+    if (!is_first) thd->get_stmt_da()->inc_current_row_for_warning();
+    const int error = is_first ? FirstRow() : FollowingRow();
     if (error != 0) return error == HA_ERR_KEY_NOT_FOUND ? HA_ERR_END_OF_FILE : error;
-    thd->get_stmt_da()->inc_current_row_for_warning();
-    const bool matches = shape_.condition == nullptr || shape_.condition->val_bool();
-    if (matches) ++examined_;  // the optimizer does not count a row that it reads beforehand and that does not match
-    if (thd->is_error()) return HA_ERR_GENERIC;
-    if (matches && found_++ >= limit.get_offset_limit()) return 0;
+    if (shape_.condition != nullptr && !shape_.condition->val_bool()) return HA_ERR_END_OF_FILE;  // the only row
+    ++examined_;
+    if (found_++ >= limit.get_offset_limit()) return 0;
     if (thd->check_killed()) return HA_ERR_ABORTED_BY_USER;
   }
   return HA_ERR_END_OF_FILE;
@@ -110,12 +112,22 @@ int PlainSelect::next_row() {
 int PlainSelect::end_scan() {
   thd->inc_examined_row_count(examined_);
   thd->limit_found_rows = found_;
-  if (shape_.from_entries) file_->ha_end_keyread();
+  return Close();
+}
+
+int PlainSelect::Close() {
+  if (file_->keyread_enabled()) file_->ha_end_keyread();
   return file_->inited == handler::NONE ? 0 : file_->ha_index_end();
 }
 
-void PlainSelect::print_error(int error, myf) {
-  if (!thd->is_error()) report_error(shape_.table, error);
+// As the server does of a row that it reads beforehand, and of a range.
+void PlainSelect::print_error(int error, myf flags) {
+  if (thd->is_error()) return;
+  if (shape_.kind == Kind::kPoint) {
+    report_error(shape_.table, error);
+  } else {
+    file_->print_error(error, flags);
+  }
 }
 
 }  // namespace

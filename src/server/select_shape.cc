@@ -56,7 +56,7 @@ uint ValueParts(const KEY& info, const ConditionBounds& bounds) {
   uint part = 0;
   while (part < info.user_defined_key_parts) {
     const ColumnBounds* const column = bounds.Find(info.key_part[part].field);
-    if (column == nullptr || !column->is_value()) break;
+    if (column == nullptr || !column->is_value) break;
     ++part;
   }
   return part;
@@ -105,8 +105,7 @@ bool FindPoint(const ConditionBounds& bounds, Item* condition, SelectShape* shap
     shape->kind = Kind::kPoint;
     shape->key = key;
     shape->from_entries = MayReadEntries(*table, key);
-    const bool says_all = !bounds.has_rest() && bounds.column_count() == info.user_defined_key_parts;
-    shape->condition = says_all ? nullptr : condition;
+    shape->condition = bounds.column_count() == info.user_defined_key_parts ? nullptr : condition;
     return true;
   }
   return false;
@@ -137,7 +136,7 @@ bool HasOrder(const KEY& info, uint key, uint part, const ORDER* order, const Co
     if (item->type() != Item::FIELD_ITEM) return false;
     const Field* const field = static_cast<const Item_field*>(item)->field;
     const ColumnBounds* const column = bounds.Find(field);
-    if (column != nullptr && column->is_value()) continue;
+    if (column != nullptr && column->is_value) continue;
     if (part == info.user_defined_key_parts) return false;
     const KEY_PART_INFO& info_part = info.key_part[part++];
     if (info_part.field != field || !field->part_of_sortkey.is_set(key)) return false;
@@ -153,13 +152,15 @@ bool HasOrder(const KEY& info, uint key, uint part, const ORDER* order, const Co
 bool FindRange(const ConditionBounds& bounds, const ORDER* order, SelectShape* shape) {
   const TABLE& table = *shape->table;
   uint key;
-  if (bounds.has_rest() || !FindOnlyKey(table, bounds, &key)) return false;
+  if (!FindOnlyKey(table, bounds, &key)) return false;
   const KEY& info = table.key_info[key];
   const uint value_parts = ValueParts(info, bounds);
   const bool has_range = bounds.column_count() == value_parts + 1;
   if (!IsUsable(info) || bounds.column_count() > value_parts + 1) return false;
-  if (has_range && (value_parts == info.user_defined_key_parts || bounds.Find(info.key_part[value_parts].field) == nullptr)) {
-    return false;
+  if (has_range) {
+    const ColumnBounds* const range =
+        value_parts == info.user_defined_key_parts ? nullptr : bounds.Find(info.key_part[value_parts].field);
+    if (range == nullptr || range->IsAll()) return false;  // what is always true the optimizer drops
   }
   if (!HasOrder(info, key, value_parts, order, bounds, &shape->backward)) return false;
   KeyWriter writer(info, shape);
@@ -180,8 +181,8 @@ bool FindSelectShape(THD* thd, SELECT_LEX* select, const handlerton* engine, Sel
   if (shape->table == nullptr) return false;
   ConditionBounds bounds(shape->table);
   bounds.Take(join.conds);
-  if (bounds.column_count() == 0) return false;
-  if (bounds.is_never_true()) return !bounds.has_rest();
+  // What else there is the optimizer may change (`date IS NULL`), or evaluate before it reads, or after all others.
+  if (bounds.column_count() == 0 || bounds.has_rest() || bounds.is_never_true()) return false;
   if (FindPoint(bounds, join.conds, shape)) return true;
   // The optimizer may refuse to read as many rows as the range has.
   return (join.select_options & OPTION_BIG_SELECTS) != 0 && FindRange(bounds, join.order, shape);

@@ -12,20 +12,19 @@ struct SelectShape {
   static constexpr unsigned kKeyBytesMax = MAX_REF_PARTS * (1 + sizeof(longlong));
 
   enum class Kind : uint8_t {
-    kNothing,  // the condition is false for all rows
-    kPoint,    // the row of a unique key
-    kPrefix,   // all rows whose first key parts have these values
-    kRange,    // of which the last key part lies between two values
+    kPoint,   // the row of a unique key
+    kPrefix,  // all rows whose first key parts have these values
+    kRange,   // of which the last key part lies between two values
   };
 
-  Kind kind = Kind::kNothing;
+  Kind kind = Kind::kPoint;
   TABLE* table = nullptr;
   uint key = 0;
   key_part_map parts = 0;
   uint key_bytes = 0;
   bool backward = false;
   bool from_entries = false;   // the index has all columns that are wanted
-  Item* condition = nullptr;   // to be evaluated for each row; null: the bounds say it all
+  Item* condition = nullptr;   // of a point: bounds of other columns too, so to be evaluated on the row; null: none
   uchar first_key[kKeyBytesMax];  // in the index's order, both inclusive; the server's form of a search tuple
   uchar last_key[kKeyBytesMax];
 };

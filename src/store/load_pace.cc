@@ -42,11 +42,20 @@ uint64_t CachedBytes(const rocks::Statistics& statistics) {
 
 }  // namespace
 
-bool LoadPace::Look(const Sample& sample) {
-  const uint64_t passed_over = std::min(left_in_memory_bytes_, Since(last_flushed_bytes_, sample.flushed_bytes));
+// Of the bytes flushed since the last look, those that were left in memory.
+uint64_t LoadPace::PassOver(const Sample& sample) {
+  const bool is_over = left_flushes_began_us_ != 0 && sample.now_us - left_flushes_began_us_ >= kWindowUs;
+  if (is_over) SetLeftInMemory(0);
+  const uint64_t flushed = Since(last_flushed_bytes_, sample.flushed_bytes);
   last_flushed_bytes_ = sample.flushed_bytes;
+  const uint64_t passed_over = std::min(left_in_memory_bytes_, flushed);
+  if (passed_over > 0 && left_flushes_began_us_ == 0) left_flushes_began_us_ = sample.now_us;
   left_in_memory_bytes_ -= passed_over;
-  passed_over_bytes_ += passed_over;
+  return passed_over;
+}
+
+bool LoadPace::Look(const Sample& sample) {
+  passed_over_bytes_ += PassOver(sample);
   return LookAt({.now_us = sample.now_us,
                  .flushed_bytes = Since(passed_over_bytes_, sample.flushed_bytes),
                  .file_looks = sample.file_looks,
@@ -80,22 +89,27 @@ bool LoadPace::LookAt(const Sample& sample) {
   return loading_;
 }
 
+// Whether a load goes on.
+bool Store::LookAtPace(uint64_t now_us) {
+  // What settling flushes itself may be done and not counted yet.
+  const std::unique_lock counted(impl_->settling_flush_mutex, std::try_to_lock);
+  if (!counted.owns_lock()) return impl_->load_pace.loading();
+  const uint64_t flushed_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
+  const uint64_t own_bytes = std::min(flushed_bytes, impl_->settling_flushed_bytes);
+  if (std::exchange(impl_->settling_flushed, false)) impl_->load_pace.SetLeftInMemory(0);
+  return impl_->load_pace.Look({.now_us = now_us,
+                                .flushed_bytes = flushed_bytes - own_bytes,
+                                .file_looks = impl_->statistics->getTickerCount(rocks::MEMTABLE_MISS),
+                                .cached_bytes = CachedBytes(*impl_->statistics)});
+}
+
 // Merging level 0 down rewrites the level below as a whole, as each file has entries of all indexes: the more files go at
 // once, the less is rewritten for each. What range reads lose by more files is little beside a load, and ends with it; point
 // reads, and looks for new keys, may be as many as the rows.
 Status Store::PaceCompactions(uint64_t now_us) {
   if (impl_->level0_files_usual == 0) return Status::Ok();
-  // What settling flushes itself may be done and not counted yet.
-  const std::unique_lock counted(impl_->settling_flush_mutex, std::try_to_lock);
-  if (!counted.owns_lock()) return Status::Ok();
   const bool open = impl_->gate->state() == WriteGate::kOpen;
-  const uint64_t flushed_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
-  const uint64_t own_bytes = std::min(flushed_bytes, impl_->settling_flushed_bytes);
-  if (std::exchange(impl_->settling_flushed, false)) impl_->load_pace.SetLeftInMemory(0);
-  const bool flushing = impl_->load_pace.Look({.now_us = now_us,
-                                               .flushed_bytes = flushed_bytes - own_bytes,
-                                               .file_looks = impl_->statistics->getTickerCount(rocks::MEMTABLE_MISS),
-                                               .cached_bytes = CachedBytes(*impl_->statistics)});
+  const bool flushing = LookAtPace(now_us);
   // Where writes are refused a load comes to its end, so that what level 0 has gathered is compacted and gives room; none begins.
   const bool loading = flushing && (open || impl_->pace.times > 1);
   const bool lacks_room = impl_->settling.load() && !impl_->gate->HasRoomFor(0);

@@ -47,8 +47,15 @@ class LoadPace {
   // Whether a load goes on.
   bool Look(const Sample& sample);
 
-  // So much lies in memtables at a load's end: when it is flushed, in place of what was said before, that is no load.
-  void SetLeftInMemory(uint64_t bytes) { left_in_memory_bytes_ = bytes; }
+  // So much lies in memtables at a load's end, or nothing any more: when it is flushed, within a window's time of the first that is, that is
+  // no load. In files it is less, as it is compressed there.
+  void SetLeftInMemory(uint64_t bytes) {
+    left_in_memory_bytes_ = bytes;
+    left_flushes_began_us_ = 0;
+  }
+
+  // What the last look has told.
+  bool loading() const { return loading_; }
 
   // Keys are looked for in files often, in the load that goes on; of no meaning without one.
   bool looks_often() const { return looks_often_; }
@@ -60,10 +67,12 @@ class LoadPace {
   uint64_t load_bytes() const { return load_bytes_; }
 
  private:
+  uint64_t PassOver(const Sample& sample);
   bool LookAt(const Sample& sample);
 
   uint64_t memtable_bytes_;
   uint64_t left_in_memory_bytes_ = 0;
+  uint64_t left_flushes_began_us_ = 0;  // 0: not yet
   uint64_t passed_over_bytes_ = 0;  // of all that was flushed
   uint64_t last_flushed_bytes_ = 0;
   uint64_t window_began_us_ = 0;

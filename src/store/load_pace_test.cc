@@ -80,6 +80,19 @@ TEST(LoadPaceTest, WhatItLeftInMemoryIsNoLoad) {
   EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 60 * kMiB}));
 }
 
+// Compressed it was less, and what comes later is not of it.
+TEST(LoadPaceTest, WhatItLeftInMemoryIsFlushedWithinAWindow) {
+  LoadPace pace(64 * kMiB);
+  uint64_t now_us = 5'000 * kSecondUs;
+  uint64_t flushed = 7 * kMiB;
+  EXPECT_FALSE(pace.Look({now_us, flushed}));
+  pace.SetLeftInMemory(100 * kMiB);
+  EXPECT_FALSE(pace.Look({now_us += 100 * kSecondUs, flushed}));
+  EXPECT_FALSE(pace.Look({now_us += kSecondUs, flushed += 33 * kMiB}));
+  EXPECT_FALSE(pace.Look({now_us += 7 * kSecondUs, flushed += 33 * kMiB}));
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += 33 * kMiB}));
+}
+
 TEST(LoadPaceTest, TellsWhetherFilesAreLookedIntoOften) {
   LoadPace pace(64 * kMiB);
   LoadPace::Sample sample = {.now_us = 5'000 * kSecondUs, .flushed_bytes = 7 * kMiB, .file_looks = 900'000};

@@ -70,7 +70,7 @@ Status Store::FlushForSettling() {
   const uint64_t before_bytes = impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES);
   Status flushed = FlushMemtables();
   impl_->settling_flushed_bytes += impl_->statistics->getTickerCount(rocks::FLUSH_WRITE_BYTES) - before_bytes;
-  impl_->settling_flushed = true;
+  impl_->settling_flushed = flushed.ok();
   return flushed;
 }
 

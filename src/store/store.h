@@ -208,6 +208,7 @@ class Store {
   Status CompactInSteps(bool* fits);
   // Of PaceCompactions.
   Status SetPace(const Pace& pace);
+  bool LookAtPace(uint64_t now_us);
   bool LoadMayTakeMemory() const;
   // Of Open: compactions begin, or wait for SettleLoad().
   Status BeginCompactions();

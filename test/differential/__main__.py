@@ -17,9 +17,10 @@ from crash.server import ENGINES, Server
 from . import interleave
 from .conditions import run_conditions
 from .foreign import run_family
+from .plain import run_plain
 from .runner import Difference, run_history
 
-KINDS = ("tables", "families", "turns", "conditions")
+KINDS = ("tables", "families", "turns", "conditions", "plain")
 
 
 def _run(server: Server, kind: str, seed: int, statements: int) -> Difference | None:
@@ -29,6 +30,8 @@ def _run(server: Server, kind: str, seed: int, statements: int) -> Difference | 
         return run_family(server, seed, statements)
     if kind == "conditions":
         return run_conditions(server, seed, statements)
+    if kind == "plain":
+        return run_plain(server, seed, statements)
     level = interleave.READ_COMMITTED if seed % 2 else interleave.REPEATABLE_READ
     return interleave.run_turns(server, seed, statements, level)
 

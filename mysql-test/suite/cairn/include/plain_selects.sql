@@ -28,6 +28,29 @@ SELECT id FROM t1 USE INDEX () WHERE id = 7;
 SELECT id FROM t1 IGNORE INDEX (PRIMARY) WHERE id = 7;
 SELECT id FROM t1 WHERE id = 7 FOR UPDATE;
 SELECT id FROM t1 WHERE id = 7 LOCK IN SHARE MODE;
+-- What the optimizer changes, or looks at before or after all others
+SELECT * FROM dates WHERE id = 7 AND d IS NULL;
+SELECT * FROM dates WHERE id = 7 AND n = 1 AND (n = 2 OR d IS NULL);
+PREPARE date FROM 'SELECT * FROM dates WHERE id = ? AND d IS NULL';
+SET @i = 7;
+EXECUTE date USING @i;
+EXECUTE date USING @i;
+SELECT * FROM t1 WHERE id = 7 AND 1 = 0;
+SELECT * FROM t1 WHERE id = 1000 AND EXP(1000) > 1;
+SELECT * FROM t1 WHERE id = 1000 AND 'x' + 0 = 1;
+SET @a = 0;
+SELECT * FROM t1 WHERE id = 7 AND (@a := @a + 1) > 0 AND v = 'other';
+SELECT @a;
+SELECT * FROM t1 WHERE id = 7 AND v = 'v7' AND v = 'v8';
+-- Ranges of one value
+SELECT id, v FROM t1 WHERE id >= 7 AND id <= 7;
+SELECT id, v FROM t1 WHERE id BETWEEN 7 AND 7 AND c >= 21 AND c <= 21;
+SELECT id, v FROM t1 WHERE id = 7 AND c > 5 AND c < 3;
+SELECT id, v FROM t1 WHERE c > 5 AND c < 3;
+-- Rows that warnings name
+SELECT CAST(c AS DECIMAL(2, 0)) FROM t1 WHERE id = 100;
+SELECT CAST(c AS DECIMAL(2, 0)), v FROM t1 WHERE id BETWEEN 30 AND 35;
+SELECT CAST(c AS DECIMAL(2, 0)), v FROM t1 WHERE id BETWEEN 30 AND 35 ORDER BY id DESC LIMIT 1, 3;
 -- Texts, reals, decimals and times are compared by the server
 SELECT id FROM t1 WHERE id = '7';
 SELECT id FROM t1 WHERE id = 7.0;

@@ -24,6 +24,10 @@ INSERT INTO no_key SELECT seq, seq FROM seq_1_to_9;
 CREATE TABLE texts (k INT PRIMARY KEY, t TEXT, b BLOB, e ENUM('one', 'two'), d DECIMAL(10, 3), f DOUBLE, ts TIMESTAMP(3) NULL, tm TIME(2), j CHAR(9)) CHARSET utf8mb4;
 INSERT INTO texts VALUES (1, 'ä', 'b', 'one', 1.5, 0.25, '2020-02-02 02:02:02.123', '12:13:14.15', 'x '), (2, REPEAT('long', 500), REPEAT('blob', 400), 'two', -1.5, -1e300, NULL, '-01:00:00', ''),
   (3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+SET sql_mode = '';
+CREATE TABLE dates (id INT PRIMARY KEY, d DATE NOT NULL, n INT);
+INSERT INTO dates VALUES (7, '0000-00-00', 1), (8, '2020-02-02', 2);
+SET sql_mode = DEFAULT;
 CREATE TABLE tp (id INT PRIMARY KEY, b INT) PARTITION BY HASH (id) PARTITIONS 3;
 INSERT INTO tp SELECT seq, seq FROM seq_1_to_20;
 CREATE TABLE ti (id INT PRIMARY KEY, b INT) ENGINE=MyISAM;
