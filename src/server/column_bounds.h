@@ -20,10 +20,13 @@ struct ColumnBounds {
 
 // Takes a condition apart. Comparisons (=, <, <=, >, >=, BETWEEN) of an integer column with integer literals or parameters, at its
 // top level or joined there by AND, become bounds, which are exact; NULL is not between any.
+//
+// Lifetime: shorter than the table's use by the statement. Thread rule: one thread.
 class ConditionBounds {
  public:
   explicit ConditionBounds(const TABLE* table) : table_(table) {}
 
+  // Of a statement that has been prepared. More columns than kColumnsMax count as a rest.
   void Take(Item* condition);
 
   // Something else is in the condition as well.

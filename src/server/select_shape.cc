@@ -62,49 +62,42 @@ uint ValueParts(const KEY& info, const ConditionBounds& bounds) {
   return part;
 }
 
-// Puts the search tuples together.
-class KeyWriter {
- public:
-  KeyWriter(const KEY& info, SelectShape* shape) : info_(info), shape_(shape) {}
-
-  void Append(uint part, const ColumnBounds& bounds) {
-    const KEY_PART_INFO& info = info_.key_part[part];
-    const bool descends = (info.key_part_flag & HA_REVERSE_SORT) != 0;
-    Append(info, descends ? bounds.highest : bounds.lowest, shape_->first_key);
-    Append(info, descends ? bounds.lowest : bounds.highest, shape_->last_key);
-    shape_->key_bytes += info.store_length;
-    shape_->parts |= key_part_map{1} << part;
-  }
-
- private:
-  // As the server stores integers: the least byte first, after a byte that says NULL where that may be.
-  void Append(const KEY_PART_INFO& info, __int128 value, uchar* key) const {
-    uchar* at = key + shape_->key_bytes;
-    if (info.null_bit != 0) *at++ = 0;
-    for (uint byte = 0; byte < info.length; ++byte) *at++ = static_cast<uchar>(value >> (8 * byte));
-  }
-
-  const KEY& info_;
-  SelectShape* const shape_;
-};
+// As the server stores integers: the least byte first, after a byte that says NULL where that may be.
+void AppendValue(const KEY_PART_INFO& part, __int128 value, uchar* at) {
+  if (part.null_bit != 0) *at++ = 0;
+  for (uint byte = 0; byte < part.length; ++byte) *at++ = static_cast<uchar>(value >> (8 * byte));
+}
 
 bool MayReadEntries(const TABLE& table, uint key) {
   return key != table.s->primary_key && table.covering_keys.is_set(key) && !table.no_keyread &&
          table.reginfo.lock_type <= TL_READ_HIGH_PRIORITY;
 }
 
+// The shape's key and search tuples, of the first parts, all of which have bounds.
+void SetKey(Kind kind, uint key, uint part_count, const ConditionBounds& bounds, SelectShape* shape) {
+  const KEY& info = shape->table->key_info[key];
+  for (uint part = 0; part < part_count; ++part) {
+    const KEY_PART_INFO& info_part = info.key_part[part];
+    const ColumnBounds& column = *bounds.Find(info_part.field);
+    const bool descends = (info_part.key_part_flag & HA_REVERSE_SORT) != 0;
+    AppendValue(info_part, descends ? column.highest : column.lowest, shape->first_key + shape->key_bytes);
+    AppendValue(info_part, descends ? column.lowest : column.highest, shape->last_key + shape->key_bytes);
+    shape->key_bytes += info_part.store_length;
+    shape->parts |= key_part_map{1} << part;
+  }
+  shape->kind = kind;
+  shape->key = key;
+  shape->from_entries = MayReadEntries(*shape->table, key);
+}
+
 // The optimizer too reads such a row first of all, by whichever key.
 bool FindPoint(const ConditionBounds& bounds, Item* condition, SelectShape* shape) {
-  TABLE* const table = shape->table;
+  const TABLE* const table = shape->table;
   for (uint key = 0; key < table->s->keys; ++key) {
     const KEY& info = table->key_info[key];
     if (!(info.flags & HA_NOSAME) || !table->keys_in_use_for_query.is_set(key) || !IsUsable(info)) continue;
     if (ValueParts(info, bounds) != info.user_defined_key_parts) continue;
-    KeyWriter writer(info, shape);
-    for (uint part = 0; part < info.user_defined_key_parts; ++part) writer.Append(part, *bounds.Find(info.key_part[part].field));
-    shape->kind = Kind::kPoint;
-    shape->key = key;
-    shape->from_entries = MayReadEntries(*table, key);
+    SetKey(Kind::kPoint, key, info.user_defined_key_parts, bounds, shape);
     shape->condition = bounds.column_count() == info.user_defined_key_parts ? nullptr : condition;
     return true;
   }
@@ -163,12 +156,7 @@ bool FindRange(const ConditionBounds& bounds, const ORDER* order, SelectShape* s
     if (range == nullptr || range->IsAll()) return false;  // what is always true the optimizer drops
   }
   if (!HasOrder(info, key, value_parts, order, bounds, &shape->backward)) return false;
-  KeyWriter writer(info, shape);
-  const uint parts = value_parts + (has_range ? 1 : 0);
-  for (uint part = 0; part < parts; ++part) writer.Append(part, *bounds.Find(info.key_part[part].field));
-  shape->kind = has_range ? Kind::kRange : Kind::kPrefix;
-  shape->key = key;
-  shape->from_entries = MayReadEntries(table, key);
+  SetKey(has_range ? Kind::kRange : Kind::kPrefix, key, bounds.column_count(), bounds, shape);
   return true;
 }
 

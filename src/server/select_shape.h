@@ -29,7 +29,8 @@ struct SelectShape {
   uchar last_key[kKeyBytesMax];
 };
 
-// Whether the statement has such a shape, on a table of `engine`; then `shape` is it. `select` has been prepared. Nothing is changed.
+// Whether the statement has such a shape, on a table of `engine`; then `shape` is it, and `condition`
+// is the statement's, for as long as that runs. `select` has been prepared. Nothing is changed. Thread rule: the connection's thread.
 bool FindSelectShape(THD* thd, SELECT_LEX* select, const handlerton* engine, SelectShape* shape);
 
 }  // namespace cairn::server

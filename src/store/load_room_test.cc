@@ -53,19 +53,24 @@ class LoadRoomTest : public ::testing::Test, public LoadFixture {
     ASSERT_TRUE(store->FlushMemtables().ok());
     ASSERT_EQ(Level0Files(), 1);
   }
+  // Opens a store in which writers stop at 14 files of level 0, where 13 are, with no room for compactions; the load has two.
+  void PrepareLoadThatFillsLevel0(std::unique_ptr<WriteTransaction>* transaction) {
+    options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
+    Open();
+    ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+    *transaction = store->BeginWrite();
+    ASSERT_TRUE(Attach(**transaction).ok());
+    ASSERT_TRUE((*transaction)->Prepare("name", Durability::kSync).ok());
+    env.SetFreeBytes(1000);
+    store->CheckFreeSpace();
+    ASSERT_NO_FATAL_FAILURE(FillLevel0(13));
+  }
 };
 
 // Compactions have no room, so a commit that waited for level 0 would wait for ever.
 TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldACommitUp) {
-  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
-  Open();
-  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
-  auto transaction = store->BeginWrite();
-  ASSERT_TRUE(Attach(*transaction).ok());
-  ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
-  env.SetFreeBytes(1000);
-  store->CheckFreeSpace();
-  ASSERT_NO_FATAL_FAILURE(FillLevel0(13));
+  std::unique_ptr<WriteTransaction> transaction;
+  ASSERT_NO_FATAL_FAILURE(PrepareLoadThatFillsLevel0(&transaction));
   auto committed = std::async(std::launch::async, [&] { return transaction->Commit(Durability::kOs); });
   const bool in_time = committed.wait_for(std::chrono::minutes(2)) == std::future_status::ready;
   EXPECT_TRUE(in_time);
@@ -87,15 +92,8 @@ TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldACommitUp) {
 
 // Who removes dropped tables also syncs the log each second.
 TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldTheRemovalOfARangeUp) {
-  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
-  Open();
-  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
-  auto transaction = store->BeginWrite();
-  ASSERT_TRUE(Attach(*transaction).ok());
-  ASSERT_TRUE(transaction->Prepare("name", Durability::kSync).ok());
-  env.SetFreeBytes(1000);
-  store->CheckFreeSpace();
-  ASSERT_NO_FATAL_FAILURE(FillLevel0(13));
+  std::unique_ptr<WriteTransaction> transaction;
+  ASSERT_NO_FATAL_FAILURE(PrepareLoadThatFillsLevel0(&transaction));
   ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
   ASSERT_NE(Number("is_write_stopped"), 0u);
   const Status dropped = store->DropRange(Family::kData, Key(9, 0), Key(9, 9));
