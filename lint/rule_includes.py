@@ -16,7 +16,7 @@ _SYSTEM = re.compile(r"^(sys|linux|asm)/|^(unistd|malloc|fcntl|pthread|sched|dir
 _TEST_ONLY = re.compile(r"^(gtest|gmock|benchmark|rapidcheck)([./]|$)")
 _ROCKSDB = re.compile(r"^rocksdb/")
 # What RocksDB is built on, and its one user may use as well.
-_WITH_ROCKSDB = "zstd.h"
+_WITH_ROCKSDB = ("zdict.h", "zstd.h")
 _TEST_SOURCE = re.compile(r"_(test|bench|fuzz)\.cc$|_test_\w+\.h$|_testing\.h$|/testing\.h$")
 
 
@@ -52,7 +52,7 @@ def _refusal(layer: dict, layers: dict, source: str, quote: str, target: str) ->
         return "only store/ sees RocksDB" if _ROCKSDB.match(target) else None
     if layer.get("external") == "rocksdb":
         # Its internal headers lie in folders of many names.
-        allowed = quote == '"' or target == _WITH_ROCKSDB or _allowed(source, target)
+        allowed = quote == '"' or target in _WITH_ROCKSDB or _allowed(source, target)
         return None if allowed else f"{own}/ may not see <{target}>"
     if quote == '"':
         return f'"{target}" is not written from src/'

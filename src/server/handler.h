@@ -145,6 +145,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // handler_info.cc: what the optimizer asks, and the maintenance statements.
   int info(uint flags) override;
   ha_rows records_in_range(uint key, const key_range* min_key, const key_range* max_key, page_range* pages) override;
+  ha_rows multi_range_read_info_const(uint key, RANGE_SEQ_IF* ranges, void* argument, uint count, uint* buffer_bytes,
+                                      uint* flags, Cost_estimate* cost) override;
   ha_rows estimate_rows_upper_bound() override;
   double scan_time() override;
   double read_time(uint key, uint ranges, ha_rows rows) override;
@@ -292,6 +294,10 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   bool scan_started_ = false;
   Narrowed narrowed_ = Narrowed::kNo;
+  // For estimates of one statement.
+  uint key_of_one_row_ = MAX_KEY;  // a unique key that leaves the statement one row at most
+  bool has_looked_ = false;        // whether records_in_range was asked of late
+
   ByteBuffer range_begin_;  // where the range that comes next begins; empty: not said
   bool covering_ = false;
   bool virtual_from_entry_ = false;  // the row is read, but virtual columns come from the entry

@@ -155,6 +155,7 @@ int Handler::reset() {
   writer_.Reset();
   if (is_refereed_) referee_->End();
   is_refereed_ = false;
+  key_of_one_row_ = MAX_KEY;
   kept_value_.ShrinkAbove(size_t{1} << 20);
   keyread_ = false;
   covering_ = false;

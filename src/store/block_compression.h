@@ -10,12 +10,8 @@
 
 namespace cairn::store {
 
-// Zstandard's level of a block that repays it, in Zstandard's own count.
-constexpr int kZstdLevel = 3;
-
 // RocksDB's own compression but for two:
-// - Zstandard of level kZstdLevel without dictionary and checksum: each block is compressed at that level, or with less effort where
-//   that makes it no larger (store/compression_effort.h).
+// - Zstandard of level kZstdLevel, without checksum and without a size of dictionary that is asked for: store/zstd_blocks.h.
 // - LZ4 without dictionary in files above the last level: most blocks are left as they are where it has made none smaller of late. Of
 //   data in which it does so for one block in ten or fewer, up to half of these are left too.
 // The blocks are such as RocksDB makes and reads by itself.

@@ -10,6 +10,7 @@
 #include <rocksdb/table.h>
 
 #include "store/compression_effort.h"
+#include "store/zstd_blocks.h"
 
 namespace cairn::store {
 namespace {

@@ -21,6 +21,7 @@
 #include "store/memtable_rep.h"
 #include "store/rocks_status.h"
 #include "store/tickers.h"
+#include "store/zstd_blocks.h"
 
 namespace cairn::store {
 namespace {
@@ -62,6 +63,8 @@ void SetCompression(rocks::ColumnFamilyOptions* family) {
   family->bottommost_compression = rocks::kZSTD;
   family->bottommost_compression_opts.enabled = true;
   family->bottommost_compression_opts.level = kZstdLevel;
+  // Of a file's blocks, what waits in memory until they have a dictionary. With a whole file it would take 1 % less.
+  family->bottommost_compression_opts.max_dict_buffer_bytes = 4 * kMiB;
   family->compression_manager = NewBlockCompression();
 }
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A context for each thread and effort, which holds the dictionary as Zstandard wants it.
+#include "store/zstd_blocks.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <zstd.h>
+
+#include "store/block_dictionary.h"
+#include "store/compression_effort.h"
+#include "util/coding.h"
+
+namespace cairn::store {
+namespace {
+
+constexpr size_t kSizeBytesMax = 5;  // before the compressed bytes: a varint of how many they stand for
+
+// The setting of the light effort: repetitions are looked for in one place for each position, and shorter ones than this are none.
+constexpr int kLightLevel = 1;
+constexpr int kLightMatchBytesMin = 6;
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+};
+using Context = std::unique_ptr<ZSTD_CCtx, FreeContext>;
+
+// Null when there is no memory for it.
+Context NewContext(bool light, const std::string& dictionary) {
+  Context context(ZSTD_createCCtx());
+  if (context == nullptr) return nullptr;
+  size_t result = ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, light ? kLightLevel : kZstdLevel);
+  if (light && !ZSTD_isError(result)) {
+    result = ZSTD_CCtx_setParameter(context.get(), ZSTD_c_minMatch, kLightMatchBytesMin);
+  }
+  if (!dictionary.empty() && !ZSTD_isError(result)) {
+    result = ZSTD_CCtx_loadDictionary(context.get(), dictionary.data(), dictionary.size());
+  }
+  return ZSTD_isError(result) ? nullptr : std::move(context);
+}
+
+// What one thread has to compress with. The dictionary has to stay.
+class Area final : public rocks::Compressor::WorkingArea {
+ public:
+  explicit Area(const std::string& dictionary) : dictionary_(dictionary) {}
+
+  bool Choose(rocks::Slice block, size_t capacity) {
+    if (effort_.TrialIsDue()) {
+      if (capacity > trial_capacity_) {
+        trial_ = std::make_unique_for_overwrite<char[]>(capacity);
+        trial_capacity_ = capacity;
+      }
+      const auto size = [&](bool light) {
+        const size_t bytes = Compress(light, block, trial_.get(), capacity);
+        return bytes == 0 ? block.size() : bytes;
+      };
+      const size_t light_bytes = size(true);
+      effort_.NoteTrial(light_bytes, size(false));
+    }
+    return effort_.light();
+  }
+
+  // The number of bytes written; 0 when they do not fit, or there is no memory to make them.
+  size_t Compress(bool light, rocks::Slice block, char* output, size_t capacity) {
+    Context& context = light ? light_ : full_;
+    if (context == nullptr) context = NewContext(light, dictionary_);
+    if (context == nullptr) return 0;
+    const size_t bytes = ZSTD_compress2(context.get(), output, capacity, block.data(), block.size());
+    return ZSTD_isError(bytes) ? 0 : bytes;
+  }
+
+ private:
+  const std::string& dictionary_;
+  CompressionEffort effort_;
+  Context light_;
+  Context full_;
+  std::unique_ptr<char[]> trial_;
+  size_t trial_capacity_ = 0;
+};
+
+class ZstdBlocks final : public rocks::Compressor {
+ public:
+  explicit ZstdBlocks(std::string dictionary) : dictionary_(std::move(dictionary)) {}
+
+  const char* Name() const override { return "CairnZstdBlocks"; }
+  rocks::CompressionType GetPreferredCompressionType() const override { return rocks::kZSTD; }
+  std::unique_ptr<rocks::Compressor> Clone() const override { return std::make_unique<ZstdBlocks>(dictionary_); }
+
+  DictConfig GetDictGuidance(rocks::CacheEntryRole role) const override {
+    if (role != rocks::CacheEntryRole::kDataBlock) return DictDisabled();
+    return DictSampling{kDictionarySampleBytesMax};
+  }
+  rocks::Slice GetSerializedDict() const override { return dictionary_; }
+
+  // Null stands for this one as it is.
+  std::unique_ptr<rocks::Compressor> MaybeCloneSpecialized(rocks::CacheEntryRole, DictConfigArgs&& config) const override {
+    std::string dictionary;
+    if (const auto* samples = std::get_if<DictSamples>(&config)) {
+      dictionary = MakeBlockDictionary(samples->sample_data, samples->sample_lens, kZstdLevel);
+    } else if (auto* given = std::get_if<DictPreDefined>(&config)) {
+      dictionary = std::move(given->dict_data);
+    }
+    return dictionary == dictionary_ ? nullptr : std::make_unique<ZstdBlocks>(std::move(dictionary));
+  }
+
+  ManagedWorkingArea ObtainWorkingArea() override { return {new Area(dictionary_), this}; }
+  void ReleaseWorkingArea(WorkingArea* area) override { delete static_cast<Area*>(area); }
+
+  // A block that cannot be compressed, for whatever reason, is written as it is.
+  rocks::Status CompressBlock(rocks::Slice block, char* output, size_t* output_bytes, rocks::CompressionType* type,
+                              ManagedWorkingArea* working_area) override {
+    const size_t capacity = *output_bytes;
+    *type = rocks::kNoCompression;
+    *output_bytes = 0;
+    if (block.size() > std::numeric_limits<uint32_t>::max() || capacity <= kSizeBytesMax) return rocks::Status::OK();
+    ManagedWorkingArea own;
+    if (working_area == nullptr || working_area->owner() != this) {
+      own = ObtainWorkingArea();
+      working_area = &own;
+    }
+    Area& area = *static_cast<Area*>(working_area->get());
+    char* const start = rocks::EncodeVarint32(output, static_cast<uint32_t>(block.size()));
+    const size_t start_bytes = static_cast<size_t>(start - output);
+    const bool light = area.Choose(block, capacity - start_bytes);
+    const size_t bytes = area.Compress(light, block, start, capacity - start_bytes);
+    *output_bytes = start_bytes + bytes;
+    if (bytes != 0) *type = rocks::kZSTD;
+    return rocks::Status::OK();
+  }
+
+ private:
+  const std::string dictionary_;
+};
+
+}  // namespace
+
+std::unique_ptr<rocks::Compressor> NewZstdBlocks() { return std::make_unique<ZstdBlocks>(std::string()); }
+
+}  // namespace cairn::store
