@@ -63,7 +63,8 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
 
   std::unique_ptr<rocks::Compressor> GetCompressor(const rocks::CompressionOptions& options,
                                                    rocks::CompressionType type) override {
-    if (type == rocks::kZSTD && options.level == kZstdLevel && options.max_dict_bytes == 0 && !options.checksum) {
+    const bool is_ours = options.level == kZstdLevel || options.level == rocks::CompressionOptions::kDefaultCompressionLevel;
+    if (type == rocks::kZSTD && is_ours && options.max_dict_bytes == 0 && !options.checksum) {
       return NewZstdBlocks();
     }
     return CompressionManagerWrapper::GetCompressor(options, type);

@@ -11,7 +11,8 @@
 namespace cairn::store {
 
 // RocksDB's own compression but for two:
-// - Zstandard of level kZstdLevel, without checksum and without a size of dictionary that is asked for: store/zstd_blocks.h.
+// - Zstandard of level kZstdLevel, or where no level is named, without checksum and where no size of a dictionary is asked for:
+//   store/zstd_blocks.h.
 // - LZ4 without dictionary in files above the last level: most blocks are left as they are where it has made none smaller of late. Of
 //   data in which it does so for one block in ten or fewer, up to half of these are left too.
 // The blocks are such as RocksDB makes and reads by itself.

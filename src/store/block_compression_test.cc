@@ -241,6 +241,7 @@ TEST_F(BlockCompressionTest, OtherSettingsAreRocksDbs) {
     return std::string(ours_->GetCompressor(options, type)->Name());
   };
   EXPECT_EQ(name(AtLevel(kZstdLevel), rocks::kZSTD), compressor_->Name());
+  EXPECT_EQ(name({}, rocks::kZSTD), compressor_->Name());
   EXPECT_EQ(name(AtLevel(6), rocks::kZSTD), builtin_->Name());
   rocks::CompressionOptions options = AtLevel(kZstdLevel);
   options.max_dict_bytes = 4096;

@@ -58,13 +58,16 @@ rocks::BlockBasedTableOptions TableOptions(const StoreOptions& options, std::sha
 }
 
 void SetCompression(rocks::ColumnFamilyOptions* family) {
-  // LZ4 from the first flush on; the last level holds nine tenths of the data.
-  family->compression_per_level.assign(family->num_levels, rocks::kLZ4Compression);
+  // LZ4 from the first flush on, and in the level that takes in level 0; what gets farther is merged less often, and stays longer.
+  family->compression_per_level.assign(family->num_levels, rocks::kZSTD);
+  std::fill_n(family->compression_per_level.begin(), 2, rocks::kLZ4Compression);
   family->bottommost_compression = rocks::kZSTD;
   family->bottommost_compression_opts.enabled = true;
   family->bottommost_compression_opts.level = kZstdLevel;
   // Of a file's blocks, what waits in memory until they have a dictionary. With a whole file it would take 1 % less.
-  family->bottommost_compression_opts.max_dict_buffer_bytes = 4 * kMiB;
+  for (rocks::CompressionOptions* at : {&family->compression_opts, &family->bottommost_compression_opts}) {
+    at->max_dict_buffer_bytes = 4 * kMiB;
+  }
   family->compression_manager = NewBlockCompression();
 }
 
