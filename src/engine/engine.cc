@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/core_load.h"
 #include "base/index_bounds.h"
 #include "engine/heap_trimmer.h"
 
@@ -60,6 +61,7 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   store_options.log = options.log;
   store_options.on_wal_failure = [log = options.log](const Status& status) { FailStop(log, status); };
   started->sort_memory_bytes_ = std::clamp(store_options.memory_bytes / 8, kSortBytesMin, kSortBytesMax);
+  started->cores_ = store_options.cores;
   started->heap_slack_bytes_ = std::max(store_options.memory_bytes / 8, kHeapSlackBytesMin);
   started->load_memory_ = std::make_unique<bulk::SortMemory>(started->sort_memory_bytes_);
   CAIRN_RETURN_IF_ERROR(store::Store::Open(store_options, &started->store_));
@@ -118,10 +120,11 @@ void Engine::StartBackgroundWork(LogSink* log) {
   worker_->Start();
   // Has a thread of its own, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();
-  reliever_->Add(kReliefTask, milliseconds(100), [this, log] {
+  reliever_->Add(kReliefTask, milliseconds(100), [this, log, load = CoreLoad(cores_)]() mutable {
     const Status settled = store_->SettleLoad();
     if (!settled.ok()) Report(log, LogLevel::kWarning, "cannot merge what a load left: " + settled.ToString());
-    const Status reads = store_->RelieveReads(SteadyTimeUs());
+    const uint64_t now_us = SteadyTimeUs();
+    const Status reads = store_->RelieveReads(now_us, load.IsBusy(now_us, ProcessCpuTimeUs()));
     if (!reads.ok()) Report(log, LogLevel::kWarning, "cannot make reads cheaper: " + reads.ToString());
     const Status space = store_->RelieveSpace(SteadyTimeUs());
     if (!space.ok()) Report(log, LogLevel::kWarning, "cannot compact in little space: " + space.ToString());

@@ -55,6 +55,7 @@ class Engine {
   std::unique_ptr<jobs::Worker> worker_;
   std::unique_ptr<jobs::Worker> reliever_;
   uint64_t sort_memory_bytes_ = 0;
+  unsigned cores_ = 1;
   uint64_t heap_slack_bytes_ = 0;  // of memory freed, what the process may keep
   std::unique_ptr<bulk::SortMemory> load_memory_;
   LogSink* log_ = nullptr;

@@ -72,7 +72,8 @@ bool ReadPressurePolicy::IsIdle(const ReadPressureSample& sample) {
 uint64_t ReadPressurePolicy::FlushPriceNs(const ReadPressureSample& sample) {
   // Of what is added, what is flushed twice costs but half.
   const uint64_t flushed_twice = MissingOf(sample, sample.memtable_bytes / kOverwrittenShare);
-  return kNsPerRewrite + kNsPerCompactedByte * (FlushAddsBytes(sample) - flushed_twice) + kNsPerFlushedByte * flushed_twice;
+  const uint64_t adds_ns = kNsPerCompactedByte * (FlushAddsBytes(sample) - flushed_twice) + kNsPerFlushedByte * flushed_twice;
+  return kNsPerRewrite + adds_ns + (sample.cores_are_busy ? kNsPerFlushedByte * sample.memtable_bytes : 0);
 }
 
 uint64_t ReadPressurePolicy::FlushAddsBytes(const ReadPressureSample& sample) {
@@ -80,7 +81,8 @@ uint64_t ReadPressurePolicy::FlushAddsBytes(const ReadPressureSample& sample) {
 }
 
 uint64_t ReadPressurePolicy::CompactionPriceNs(const ReadPressureSample& sample) {
-  return kNsPerRewrite + kNsPerCompactedByte * CompactionAddsBytes(sample);
+  const uint64_t all_bytes = sample.base_bytes + sample.level0_bytes;
+  return kNsPerRewrite + kNsPerCompactedByte * (sample.cores_are_busy ? all_bytes : CompactionAddsBytes(sample));
 }
 
 uint64_t ReadPressurePolicy::CompactionAddsBytes(const ReadPressureSample& sample) {

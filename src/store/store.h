@@ -116,8 +116,9 @@ class Store {
 
   // Flushes the memtable, or compacts level 0, when reads since have lost the time that takes, or part of it before all went idle
   // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is
-  // done before it returns. Does nothing while writes are refused. `now_us`: of a steady clock.
-  Status RelieveReads(uint64_t now_us);
+  // done before it returns. Does nothing while writes are refused. `now_us`: of a steady clock. `cores_are_busy`: who is served waits
+  // for what is done now.
+  Status RelieveReads(uint64_t now_us, bool cores_are_busy = false);
   // Compacts some of level 0, or of the level below, when compactions of all of level 0 did not fit on the disk; without
   // that, writers would be held up by its growth for good. Where not even one file fits, writes are refused until
   // compactions are not cancelled any more. Called as RelieveReads, and by the same thread.

@@ -108,11 +108,12 @@ class Store::Impl::Layout {
 
 uint64_t Store::FreeLevel0Places() const { return Impl::Layout(impl_->root, Handle(Family::kData)).FreePlaces(); }
 
-Status Store::RelieveReads(uint64_t now_us) {
+Status Store::RelieveReads(uint64_t now_us, bool cores_are_busy) {
   if (impl_->gate->state() != WriteGate::kOpen) return Status::Ok();
   ReadPressureSample sample;
   sample.walked = impl_->walked.Sum();
   sample.now_us = now_us;
+  sample.cores_are_busy = cores_are_busy;
   sample.user_bytes = impl_->statistics->getTickerCount(rocks::BYTES_WRITTEN);
   rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
   Relief relief;
