@@ -110,8 +110,9 @@ ha_rows Handler::RowsOfSharedValues(uint key, const key_range& min_key, const ke
   return parts == 0 ? 0 : std::max<ha_rows>(1, info.rec_per_key[parts - 1]);
 }
 
-// A range of a whole unique key the server counts as one row without asking. Where that is all of a key's ranges, no range of another
-// key will be chosen, so that statistics are good enough for those (records_in_range). An UPDATE of a row asks for all keys.
+// A range of a whole unique key the server counts as one row without asking. Where that is all of a key's ranges, and the key is one that
+// the whole condition uses (opt_range_keys: not a part of an OR), no range of another key will be chosen, so that statistics are good
+// enough for those (records_in_range). An UPDATE of a row asks for all keys.
 ha_rows Handler::multi_range_read_info_const(uint key, RANGE_SEQ_IF* ranges, void* argument, uint count, uint* buffer_bytes,
                                              uint* flags, Cost_estimate* cost) {
   has_looked_ = false;
@@ -126,7 +127,8 @@ ha_rows Handler::multi_range_read_info_const(uint key, RANGE_SEQ_IF* ranges, voi
 
 ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_range* max_key, page_range*) {
   has_looked_ = true;
-  const bool has_one_row = key_of_one_row_ != MAX_KEY && key_of_one_row_ != key;
+  const bool has_one_row =
+      key_of_one_row_ != MAX_KEY && key_of_one_row_ != key && table->opt_range_keys.is_set(key_of_one_row_);
   if (min_key != nullptr && max_key != nullptr && (has_one_row || IsForced(key))) {
     const ha_rows rows = RowsOfSharedValues(key, *min_key, *max_key);
     if (rows != 0) return has_one_row ? std::max<ha_rows>(2, rows) : rows;

@@ -63,21 +63,27 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
 
   std::unique_ptr<rocks::Compressor> GetCompressor(const rocks::CompressionOptions& options,
                                                    rocks::CompressionType type) override {
-    const bool is_ours = options.level == kZstdLevel || options.level == rocks::CompressionOptions::kDefaultCompressionLevel;
-    if (type == rocks::kZSTD && is_ours && options.max_dict_bytes == 0 && !options.checksum) {
-      return NewZstdBlocks();
-    }
+    if (IsOurZstd(options, type)) return NewZstdBlocks(/*learns=*/false);
     return CompressionManagerWrapper::GetCompressor(options, type);
   }
   std::unique_ptr<rocks::Compressor> GetCompressorForSST(const rocks::FilterBuildingContext& context,
                                                          const rocks::CompressionOptions& options,
                                                          rocks::CompressionType type) override {
+    // Files above the last level are merged again soon. Those of loads, which count as such, have several threads that compress.
+    const bool learns = context.is_bottommost && options.max_dict_buffer_bytes != 0;
+    if (learns && IsOurZstd(options, type)) return NewZstdBlocks(/*learns=*/true);
     auto compressor = GetCompressor(options, type);
     // What is written to the last level stays, and nearly all data is there. A level from 1 on would be LZ4HC's.
     const bool is_tried = type == rocks::kLZ4Compression && options.max_dict_bytes == 0 && !context.is_bottommost &&
                           (options.level <= 0 || options.level == rocks::CompressionOptions::kDefaultCompressionLevel);
     if (is_tried && compressor != nullptr) return std::make_unique<Lz4Blocks>(std::move(compressor));
     return compressor;
+  }
+
+ private:
+  static bool IsOurZstd(const rocks::CompressionOptions& options, rocks::CompressionType type) {
+    const bool is_our_level = options.level == kZstdLevel || options.level == rocks::CompressionOptions::kDefaultCompressionLevel;
+    return type == rocks::kZSTD && is_our_level && options.max_dict_bytes == 0 && !options.checksum;
   }
 };
 

@@ -65,9 +65,7 @@ void SetCompression(rocks::ColumnFamilyOptions* family) {
   family->bottommost_compression_opts.enabled = true;
   family->bottommost_compression_opts.level = kZstdLevel;
   // Of a file's blocks, what waits in memory until they have a dictionary. With a whole file it would take 1 % less.
-  for (rocks::CompressionOptions* at : {&family->compression_opts, &family->bottommost_compression_opts}) {
-    at->max_dict_buffer_bytes = 4 * kMiB;
-  }
+  family->bottommost_compression_opts.max_dict_buffer_bytes = 4 * kMiB;
   family->compression_manager = NewBlockCompression();
 }
 

@@ -2,6 +2,7 @@
 // A context for each thread and effort, which holds the dictionary as Zstandard wants it.
 #include "store/zstd_blocks.h"
 
+#include <atomic>
 #include <limits>
 #include <string>
 #include <utility>
@@ -46,6 +47,13 @@ class Area final : public rocks::Compressor::WorkingArea {
  public:
   explicit Area(const std::string& dictionary) : dictionary_(dictionary) {}
 
+  // The number of bytes written; 0 when they do not fit, or there is no memory to make them.
+  size_t CompressByChoice(rocks::Slice block, char* output, size_t capacity) {
+    const bool light = Choose(block, capacity);
+    return Compress(light, block, output, capacity);
+  }
+
+ private:
   bool Choose(rocks::Slice block, size_t capacity) {
     if (effort_.TrialIsDue()) {
       if (capacity > trial_capacity_) {
@@ -62,7 +70,6 @@ class Area final : public rocks::Compressor::WorkingArea {
     return effort_.light();
   }
 
-  // The number of bytes written; 0 when they do not fit, or there is no memory to make them.
   size_t Compress(bool light, rocks::Slice block, char* output, size_t capacity) {
     Context& context = light ? light_ : full_;
     if (context == nullptr) context = NewContext(light, dictionary_);
@@ -71,7 +78,6 @@ class Area final : public rocks::Compressor::WorkingArea {
     return ZSTD_isError(bytes) ? 0 : bytes;
   }
 
- private:
   const std::string& dictionary_;
   CompressionEffort effort_;
   Context light_;
@@ -82,14 +88,15 @@ class Area final : public rocks::Compressor::WorkingArea {
 
 class ZstdBlocks final : public rocks::Compressor {
  public:
-  explicit ZstdBlocks(std::string dictionary) : dictionary_(std::move(dictionary)) {}
+  ZstdBlocks(bool learns, std::string dictionary) : learns_(learns), dictionary_(std::move(dictionary)) {}
+  ~ZstdBlocks() override { delete spare_.load(std::memory_order_relaxed); }
 
   const char* Name() const override { return "CairnZstdBlocks"; }
   rocks::CompressionType GetPreferredCompressionType() const override { return rocks::kZSTD; }
-  std::unique_ptr<rocks::Compressor> Clone() const override { return std::make_unique<ZstdBlocks>(dictionary_); }
+  std::unique_ptr<rocks::Compressor> Clone() const override { return std::make_unique<ZstdBlocks>(learns_, dictionary_); }
 
   DictConfig GetDictGuidance(rocks::CacheEntryRole role) const override {
-    if (role != rocks::CacheEntryRole::kDataBlock) return DictDisabled();
+    if (!learns_ || role != rocks::CacheEntryRole::kDataBlock) return DictDisabled();
     return DictSampling{kDictionarySampleBytesMax};
   }
   rocks::Slice GetSerializedDict() const override { return dictionary_; }
@@ -102,7 +109,7 @@ class ZstdBlocks final : public rocks::Compressor {
     } else if (auto* given = std::get_if<DictPreDefined>(&config)) {
       dictionary = std::move(given->dict_data);
     }
-    return dictionary == dictionary_ ? nullptr : std::make_unique<ZstdBlocks>(std::move(dictionary));
+    return dictionary == dictionary_ ? nullptr : std::make_unique<ZstdBlocks>(learns_, std::move(dictionary));
   }
 
   ManagedWorkingArea ObtainWorkingArea() override { return {new Area(dictionary_), this}; }
@@ -115,27 +122,34 @@ class ZstdBlocks final : public rocks::Compressor {
     *type = rocks::kNoCompression;
     *output_bytes = 0;
     if (block.size() > std::numeric_limits<uint32_t>::max() || capacity <= kSizeBytesMax) return rocks::Status::OK();
-    ManagedWorkingArea own;
-    if (working_area == nullptr || working_area->owner() != this) {
-      own = ObtainWorkingArea();
-      working_area = &own;
-    }
-    Area& area = *static_cast<Area*>(working_area->get());
     char* const start = rocks::EncodeVarint32(output, static_cast<uint32_t>(block.size()));
     const size_t start_bytes = static_cast<size_t>(start - output);
-    const bool light = area.Choose(block, capacity - start_bytes);
-    const size_t bytes = area.Compress(light, block, start, capacity - start_bytes);
+    const size_t room = capacity - start_bytes;
+    const bool has_area = working_area != nullptr && working_area->owner() == this;
+    const size_t bytes = has_area ? static_cast<Area*>(working_area->get())->CompressByChoice(block, start, room)
+                                  : CompressInSpare(block, start, room);
     *output_bytes = start_bytes + bytes;
     if (bytes != 0) *type = rocks::kZSTD;
     return rocks::Status::OK();
   }
 
  private:
+  // RocksDB has no area for the blocks of a file that had to wait for a dictionary: one thread compresses them, block after block.
+  size_t CompressInSpare(rocks::Slice block, char* output, size_t capacity) {
+    std::unique_ptr<Area> area(spare_.exchange(nullptr, std::memory_order_acquire));
+    if (area == nullptr) area = std::make_unique<Area>(dictionary_);
+    const size_t bytes = area->CompressByChoice(block, output, capacity);
+    area.reset(spare_.exchange(area.release(), std::memory_order_acq_rel));
+    return bytes;
+  }
+
+  const bool learns_;
   const std::string dictionary_;
+  std::atomic<Area*> spare_{nullptr};
 };
 
 }  // namespace
 
-std::unique_ptr<rocks::Compressor> NewZstdBlocks() { return std::make_unique<ZstdBlocks>(std::string()); }
+std::unique_ptr<rocks::Compressor> NewZstdBlocks(bool learns) { return std::make_unique<ZstdBlocks>(learns, std::string()); }
 
 }  // namespace cairn::store

@@ -73,7 +73,7 @@ class ZstdBlocksTest : public ::testing::Test {
     return decompressor->DecompressBlock(args, block.data()).ok() ? block : "damaged";
   }
 
-  const std::unique_ptr<rocks::Compressor> plain_ = NewZstdBlocks();
+  const std::unique_ptr<rocks::Compressor> plain_ = NewZstdBlocks(/*learns=*/true);
   std::mt19937 random_{1};
 };
 
@@ -85,6 +85,8 @@ TEST_F(ZstdBlocksTest, DataBlocksOnlyWantADictionary) {
     EXPECT_TRUE(std::holds_alternative<rocks::Compressor::DictDisabled>(plain_->GetDictGuidance(role)));
   }
   EXPECT_TRUE(plain_->GetSerializedDict().empty());
+  const auto none = NewZstdBlocks(/*learns=*/false)->GetDictGuidance(Role::kDataBlock);
+  EXPECT_TRUE(std::holds_alternative<rocks::Compressor::DictDisabled>(none));
 }
 
 TEST_F(ZstdBlocksTest, WhatBlocksShareIsLearned) {
@@ -122,6 +124,16 @@ TEST_F(ZstdBlocksTest, CopiesHaveTheDictionary) {
   const auto none = taught->MaybeCloneSpecialized(Role::kIndexBlock, rocks::Compressor::DictDisabled());
   ASSERT_NE(none, nullptr);
   EXPECT_TRUE(none->GetSerializedDict().empty());
+}
+
+// RocksDB has none for the blocks of a file that waited for a dictionary.
+TEST_F(ZstdBlocksTest, WithoutAWorkingAreaTheEffortIsRememberedToo) {
+  const auto other = plain_->Clone();
+  Area area = other->ObtainWorkingArea();
+  for (int i = 0; i < 400; ++i) {
+    const std::string block = i < 300 ? Digits() : Rows();
+    EXPECT_EQ(Compress(plain_.get(), block, nullptr), Compress(other.get(), block, &area)) << i;
+  }
 }
 
 // Of digits a dictionary tells nothing but how often each comes.
