@@ -81,8 +81,7 @@ uint64_t ReadPressurePolicy::FlushAddsBytes(const ReadPressureSample& sample) {
 }
 
 uint64_t ReadPressurePolicy::CompactionPriceNs(const ReadPressureSample& sample) {
-  const uint64_t all_bytes = sample.base_bytes + sample.level0_bytes;
-  return kNsPerRewrite + kNsPerCompactedByte * (sample.cores_are_busy ? all_bytes : CompactionAddsBytes(sample));
+  return kNsPerRewrite + kNsPerCompactedByte * CompactionAddsBytes(sample);
 }
 
 uint64_t ReadPressurePolicy::CompactionAddsBytes(const ReadPressureSample& sample) {
