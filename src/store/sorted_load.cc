@@ -33,9 +33,6 @@ class SortedLoad::Writer {
     const unsigned threads = std::clamp(cores, 1u, kCompressionThreadsMax);
     options.compression_opts.parallel_threads = threads;
     options.bottommost_compression_opts.parallel_threads = threads;
-    // In a compaction RocksDB sees to it: what waits for a dictionary does not count as written.
-    uint64_t& waiting_bytes_max = options.bottommost_compression_opts.max_dict_buffer_bytes;
-    waiting_bytes_max = std::min<uint64_t>(waiting_bytes_max, options.target_file_size_base);
     return options;
   }
 
