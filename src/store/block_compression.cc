@@ -70,8 +70,7 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
                                                          const rocks::CompressionOptions& options,
                                                          rocks::CompressionType type) override {
     // Files above the last level are merged again soon. Those of loads, which count as such, have several threads that compress.
-    const bool learns = context.is_bottommost && options.max_dict_buffer_bytes != 0;
-    if (learns && IsOurZstd(options, type)) return NewZstdBlocks(/*learns=*/true);
+    if (IsOurZstd(options, type)) return NewZstdBlocks(/*learns=*/context.is_bottommost && options.max_dict_buffer_bytes != 0);
     auto compressor = GetCompressor(options, type);
     // What is written to the last level stays, and nearly all data is there. A level from 1 on would be LZ4HC's.
     const bool is_tried = type == rocks::kLZ4Compression && options.max_dict_bytes == 0 && !context.is_bottommost &&

@@ -3,10 +3,10 @@
 #include "store/block_dictionary.h"
 
 #include <algorithm>
-#include <memory>
 
 #include <zdict.h>
-#include <zstd.h>
+
+#include "store/zstd_context.h"
 
 namespace cairn::store {
 namespace {
@@ -16,18 +16,10 @@ constexpr size_t kTriedShare = 6;
 // It pays if it takes off one of so many bytes. Random digits lose less: their bytes' frequencies, which each block tells else.
 constexpr size_t kGainShare = 32;
 
-struct FreeContext {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-};
-
 // What blocks take, each by itself; 0 when there is no memory to find out.
 size_t CompressedBytes(std::string_view blocks, std::span<const size_t> block_bytes, std::string_view dictionary, int level) {
-  const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  const ZstdContext context = NewZstdContext(level, 0, dictionary);
   if (context == nullptr || block_bytes.empty()) return 0;
-  if (ZSTD_isError(ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level)) ||
-      ZSTD_isError(ZSTD_CCtx_loadDictionary(context.get(), dictionary.data(), dictionary.size()))) {
-    return 0;
-  }
   std::string output(ZSTD_compressBound(std::ranges::max(block_bytes)), '\0');
   size_t total = 0;
   for (const size_t bytes : block_bytes) {

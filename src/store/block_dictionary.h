@@ -20,7 +20,7 @@ constexpr size_t kDictionarySampleBytesMin = 256 << 10;
 
 // A dictionary in Zstandard's format (RFC 8878 section 5) for blocks that are compressed at Zstandard's `level`, from `samples`, which
 // holds blocks of those sizes one after the other. Empty where it would not pay: the samples are few, or the last of them become no
-// smaller by a thirty-second with what the others had; where nothing could be learned, or there was no memory for it.
+// smaller by a thirty-second with what the others had; where nothing could be learned, or Zstandard had no memory for it.
 //
 // At most kBlockDictionaryBytes long. Takes up to 10 MB of memory meanwhile. Threads: any.
 std::string MakeBlockDictionary(std::string_view samples, std::span<const size_t> block_bytes, int level);

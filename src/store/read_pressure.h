@@ -93,7 +93,8 @@ enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
 //
 // A memtable is flushed sooner or later and level 0 compacted, whoever reads: what counts is only what doing
 // it early adds. Where all cores are busy, who reads and writes waits for a flush that is made now, and perhaps for none that is made
-// later: there all of it counts, 5 ns for each byte. (Not so for level 0: each seek goes through its files until then.) A memtable that is full to f fills a place in level 0 that could have held one that is full, so 1 - f
+// later: there all of it counts, 5 ns for each byte. (Not so for level 0: each seek goes through its files until then.)
+// A memtable that is full to f fills a place in level 0 that could have held one that is full, so 1 - f
 // of such a place's share of the next compaction is paid for nothing; likewise, of the level below, when
 // level 0 is compacted with fewer files than it may have. And some entries would have been overwritten
 // before they were written further; that an eighth would is a guess, on the side of patience.

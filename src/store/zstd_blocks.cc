@@ -8,10 +8,9 @@
 #include <utility>
 #include <variant>
 
-#include <zstd.h>
-
 #include "store/block_dictionary.h"
 #include "store/compression_effort.h"
+#include "store/zstd_context.h"
 #include "util/coding.h"
 
 namespace cairn::store {
@@ -22,25 +21,6 @@ constexpr size_t kSizeBytesMax = 5;  // before the compressed bytes: a varint of
 // The setting of the light effort: repetitions are looked for in one place for each position, and shorter ones than this are none.
 constexpr int kLightLevel = 1;
 constexpr int kLightMatchBytesMin = 6;
-
-struct FreeContext {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-};
-using Context = std::unique_ptr<ZSTD_CCtx, FreeContext>;
-
-// Null when there is no memory for it.
-Context NewContext(bool light, const std::string& dictionary) {
-  Context context(ZSTD_createCCtx());
-  if (context == nullptr) return nullptr;
-  size_t result = ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, light ? kLightLevel : kZstdLevel);
-  if (light && !ZSTD_isError(result)) {
-    result = ZSTD_CCtx_setParameter(context.get(), ZSTD_c_minMatch, kLightMatchBytesMin);
-  }
-  if (!dictionary.empty() && !ZSTD_isError(result)) {
-    result = ZSTD_CCtx_loadDictionary(context.get(), dictionary.data(), dictionary.size());
-  }
-  return ZSTD_isError(result) ? nullptr : std::move(context);
-}
 
 // What one thread has to compress with. The dictionary has to stay.
 class Area final : public rocks::Compressor::WorkingArea {
@@ -71,8 +51,10 @@ class Area final : public rocks::Compressor::WorkingArea {
   }
 
   size_t Compress(bool light, rocks::Slice block, char* output, size_t capacity) {
-    Context& context = light ? light_ : full_;
-    if (context == nullptr) context = NewContext(light, dictionary_);
+    ZstdContext& context = light ? light_ : full_;
+    if (context == nullptr) {
+      context = NewZstdContext(light ? kLightLevel : kZstdLevel, light ? kLightMatchBytesMin : 0, dictionary_);
+    }
     if (context == nullptr) return 0;
     const size_t bytes = ZSTD_compress2(context.get(), output, capacity, block.data(), block.size());
     return ZSTD_isError(bytes) ? 0 : bytes;
@@ -80,8 +62,8 @@ class Area final : public rocks::Compressor::WorkingArea {
 
   const std::string& dictionary_;
   CompressionEffort effort_;
-  Context light_;
-  Context full_;
+  ZstdContext light_;
+  ZstdContext full_;
   std::unique_ptr<char[]> trial_;
   size_t trial_capacity_ = 0;
 };

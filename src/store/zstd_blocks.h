@@ -15,7 +15,8 @@ constexpr int kZstdLevel = 3;
 
 // For the blocks of one file. Each is compressed at kZstdLevel, or with less effort where that makes it no larger
 // (store/compression_effort.h). If it `learns`, data blocks have a dictionary where one that is made from those that come first pays
-// (store/block_dictionary.h); RocksDB holds these back meanwhile, and compresses all of the file on one thread. Blocks and dictionary are such as RocksDB makes and reads by itself.
+// (store/block_dictionary.h); RocksDB holds these back meanwhile, and compresses all of the file on one thread. Blocks and
+// dictionary are such as RocksDB makes and reads by itself.
 //
 // Threads: any, each with a working area of its own.
 std::unique_ptr<rocks::Compressor> NewZstdBlocks(bool learns);
