@@ -2,10 +2,13 @@
 // Which blocks are whose, and LZ4 where it saves anything, behind RocksDB's interface.
 #include "store/block_compression.h"
 
+#include <algorithm>
+
 #include <rocksdb/filter_policy.h>
 
 #include "store/compression_effort.h"
 #include "store/zstd_blocks.h"
+#include "store/zstd_decompressor.h"
 
 namespace cairn::store {
 namespace {
@@ -57,7 +60,9 @@ class Lz4Blocks final : public rocks::CompressorWrapper {
 
 class BlockCompression final : public rocks::CompressionManagerWrapper {
  public:
-  BlockCompression() : CompressionManagerWrapper(rocks::GetBuiltinV2CompressionManager()) {}
+  BlockCompression()
+      : CompressionManagerWrapper(rocks::GetBuiltinV2CompressionManager()),
+        zstd_decompressor_(NewZstdDecompressor(wrapped_->GetDecompressorOptimizeFor(rocks::kZSTD))) {}
 
   const char* Name() const override { return "CairnBlockCompression"; }
 
@@ -79,11 +84,24 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
     return compressor;
   }
 
+  // All of these read whatever RocksDB's own do; what has no block of Zstandard's is left to them.
+  std::shared_ptr<rocks::Decompressor> GetDecompressor() override { return zstd_decompressor_; }
+  std::shared_ptr<rocks::Decompressor> GetDecompressorOptimizeFor(rocks::CompressionType type) override {
+    return type == rocks::kZSTD ? zstd_decompressor_ : wrapped_->GetDecompressorOptimizeFor(type);
+  }
+  std::shared_ptr<rocks::Decompressor> GetDecompressorForTypes(const rocks::CompressionType* begin,
+                                                               const rocks::CompressionType* end) override {
+    if (std::find(begin, end, rocks::kZSTD) != end) return zstd_decompressor_;
+    return wrapped_->GetDecompressorForTypes(begin, end);
+  }
+
  private:
   static bool IsOurZstd(const rocks::CompressionOptions& options, rocks::CompressionType type) {
     const bool is_our_level = options.level == kZstdLevel || options.level == rocks::CompressionOptions::kDefaultCompressionLevel;
     return type == rocks::kZSTD && is_our_level && options.max_dict_bytes == 0 && !options.checksum;
   }
+
+  const std::shared_ptr<rocks::Decompressor> zstd_decompressor_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Blocks of one kind teach a dictionary; what it is good for becomes smaller, and all comes back by RocksDB's own means.
+// Blocks of one kind teach a dictionary; what it is good for becomes smaller, and all comes back by RocksDB's own means and ours.
 #include "store/zstd_blocks.h"
 
 #include <random>
@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "store/block_compression.h"
 #include "store/block_dictionary.h"
 
 namespace cairn::store {
@@ -58,8 +59,12 @@ class ZstdBlocksTest : public ::testing::Test {
   }
 
   static std::string Decompress(const std::string& compressed, rocks::Slice dictionary) {
-    const auto manager = rocks::GetBuiltinV2CompressionManager();
-    const auto plain = manager->GetDecompressorOptimizeFor(rocks::kZSTD);
+    const std::string block = Decompress(*rocks::GetBuiltinV2CompressionManager(), compressed, dictionary);
+    EXPECT_EQ(Decompress(*NewBlockCompression(), compressed, dictionary), block);
+    return block;
+  }
+  static std::string Decompress(rocks::CompressionManager& manager, const std::string& compressed, rocks::Slice dictionary) {
+    const auto plain = manager.GetDecompressorOptimizeFor(rocks::kZSTD);
     std::unique_ptr<rocks::Decompressor> with;
     if (!dictionary.empty()) {
       EXPECT_TRUE(plain->MaybeCloneForDict(dictionary, &with).ok());

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A ZSTD_DDict for each dictionary, and RocksDB's contexts, one for each core.
+#include "store/zstd_decompressor.h"
+
+#include <string>
+#include <utility>
+
+#include <zstd.h>
+
+#include "util/compression.h"
+
+namespace cairn::store {
+namespace {
+
+struct FreeDictionary {
+  void operator()(ZSTD_DDict* dictionary) const { ZSTD_freeDDict(dictionary); }
+};
+using ReadyDictionary = std::unique_ptr<ZSTD_DDict, FreeDictionary>;
+
+class WithDictionary final : public rocks::DecompressorWrapper {
+ public:
+  WithDictionary(std::unique_ptr<rocks::Decompressor> rocksdbs, ReadyDictionary dictionary)
+      : DecompressorWrapper(std::move(rocksdbs)), dictionary_(std::move(dictionary)) {}
+
+  const char* Name() const override { return "CairnZstdWithDictionary"; }
+  size_t ApproximateOwnedMemoryUsage() const override {
+    return wrapped_->ApproximateOwnedMemoryUsage() + sizeof(*this) + ZSTD_sizeof_DDict(dictionary_.get());
+  }
+
+  rocks::Status DecompressBlock(const Args& args, char* output) override {
+    if (args.compression_type != rocks::kZSTD) return wrapped_->DecompressBlock(args, output);
+    const rocks::UncompressionContext context(rocks::kZSTD);
+    if (context.GetZSTDContext() == nullptr) return rocks::Status::MemoryLimit("no memory for Zstandard");
+    const size_t bytes = ZSTD_decompress_usingDDict(context.GetZSTDContext(), output, args.uncompressed_size,
+                                                    args.compressed_data.data(), args.compressed_data.size(), dictionary_.get());
+    if (ZSTD_isError(bytes)) return rocks::Status::Corruption(std::string("Zstandard: ") + ZSTD_getErrorName(bytes));
+    if (bytes != args.uncompressed_size) return rocks::Status::Corruption("Zstandard: a block is shorter than it says");
+    return rocks::Status::OK();
+  }
+
+ private:
+  const ReadyDictionary dictionary_;
+};
+
+class ZstdDecompressor final : public rocks::DecompressorWrapper {
+ public:
+  using DecompressorWrapper::DecompressorWrapper;
+
+  const char* Name() const override { return "CairnZstdDecompressor"; }
+
+  rocks::Status MaybeCloneForDict(const rocks::Slice& dictionary, std::unique_ptr<rocks::Decompressor>* clone) override {
+    const rocks::Status status = wrapped_->MaybeCloneForDict(dictionary, clone);
+    if (!status.ok()) return status;
+    // RocksDB's tells of each block that the dictionary is damaged, where it is that, or does without memory.
+    ReadyDictionary ready(ZSTD_createDDict(dictionary.data(), dictionary.size()));
+    if (ready != nullptr) *clone = std::make_unique<WithDictionary>(std::move(*clone), std::move(ready));
+    return status;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<rocks::Decompressor> NewZstdDecompressor(std::shared_ptr<rocks::Decompressor> rocksdbs) {
+  return std::make_shared<ZstdDecompressor>(std::move(rocksdbs));
+}
+
+}  // namespace cairn::store
