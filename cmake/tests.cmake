@@ -86,7 +86,8 @@ function(cairn_add_instruction_probe)
   add_executable(cairn_instruction_probe ${sources})
   target_include_directories(cairn_instruction_probe SYSTEM PRIVATE "${CAIRN_VALGRIND_HEADERS}")
   target_link_libraries(cairn_instruction_probe PRIVATE
-    cairn_flags cairn_link_optimised cairn_scan cairn_dml cairn_stats GTest::gtest)
+    cairn_flags cairn_link_optimised cairn_scan cairn_dml cairn_stats GTest::gtest
+    cairn_rocksdb_headers)  # blocks of files are asked for as RocksDB does it
 endfunction()
 
 function(cairn_add_tests)

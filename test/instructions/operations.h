@@ -27,5 +27,7 @@ std::vector<Operation> Reads(Database* database);
 std::vector<Operation> ReadsOfMemtable(Database* database);
 std::vector<Operation> ReadsOfLevel0(Database* database);
 std::vector<Operation> Writes(Database* database);
+// Blocks of files, without a database.
+std::vector<Operation> ReadsOfBlocks();
 
 }  // namespace cairn::instructions

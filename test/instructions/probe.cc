@@ -52,6 +52,7 @@ void CountStore(int store) {
   CountOperations(ReadsOfLevel0(&database), store);
   database.Compact();
   CountOperations(Writes(&database), store);
+  CountOperations(ReadsOfBlocks(), store);
 }
 
 }  // namespace
