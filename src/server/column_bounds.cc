@@ -84,7 +84,6 @@ bool ConditionBounds::TakeComparison(Item* condition) {
 
 bool ConditionBounds::TakeBetween(Item* column, Item* low, Item* high) {
   if (!IsIntegerConstant(low) || !IsIntegerConstant(high)) return false;
-  if (NumberOf(low) == NumberOf(high)) return Narrow(column, Item_func::EQ_FUNC, low);
   return Narrow(column, Item_func::GE_FUNC, low) && Narrow(column, Item_func::LE_FUNC, high);
 }
 

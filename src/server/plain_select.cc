@@ -120,10 +120,10 @@ int PlainSelect::Close() {
   return file_->inited == handler::NONE ? 0 : file_->ha_index_end();
 }
 
-// As the server does of a row that it reads beforehand, and of a range.
+// As the server does of rows that it looks up by values, and of a range.
 void PlainSelect::print_error(int error, myf flags) {
   if (thd->is_error()) return;
-  if (shape_.kind == Kind::kPoint) {
+  if (shape_.kind != Kind::kRange) {
     report_error(shape_.table, error);
   } else {
     file_->print_error(error, flags);

@@ -154,7 +154,9 @@ bool FindRange(const ConditionBounds& bounds, const ORDER* order, SelectShape* s
     const ColumnBounds* const range =
         value_parts == info.user_defined_key_parts ? nullptr : bounds.Find(info.key_part[value_parts].field);
     if (range == nullptr || range->IsAll()) return false;  // what is always true the optimizer drops
+    if (range->lowest == range->highest) return false;     // one value it reads as if it were said by =, but sorts
   }
+  if (order != nullptr && !table.keys_in_use_for_order_by.is_set(key)) return false;
   if (!HasOrder(info, key, value_parts, order, bounds, &shape->backward)) return false;
   SetKey(has_range ? Kind::kRange : Kind::kPrefix, key, bounds.column_count(), bounds, shape);
   return true;

@@ -74,8 +74,10 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
   std::unique_ptr<rocks::Compressor> GetCompressorForSST(const rocks::FilterBuildingContext& context,
                                                          const rocks::CompressionOptions& options,
                                                          rocks::CompressionType type) override {
-    // Files above the last level are merged again soon. Those of loads, which count as such, have several threads that compress.
-    if (IsOurZstd(options, type)) return NewZstdBlocks(/*learns=*/context.is_bottommost && options.max_dict_buffer_bytes != 0);
+    // Files above the last level are merged again soon. Those of loads, which count as such, have several threads that compress, as have
+    // an expert's who asks for them: RocksDB has but one for a file whose blocks had to wait.
+    const bool learns = context.is_bottommost && options.max_dict_buffer_bytes != 0 && options.parallel_threads <= 1;
+    if (IsOurZstd(options, type)) return NewZstdBlocks(learns);
     auto compressor = GetCompressor(options, type);
     // What is written to the last level stays, and nearly all data is there. A level from 1 on would be LZ4HC's.
     const bool is_tried = type == rocks::kLZ4Compression && options.max_dict_bytes == 0 && !context.is_bottommost &&
@@ -98,7 +100,9 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
  private:
   static bool IsOurZstd(const rocks::CompressionOptions& options, rocks::CompressionType type) {
     const bool is_our_level = options.level == kZstdLevel || options.level == rocks::CompressionOptions::kDefaultCompressionLevel;
-    return type == rocks::kZSTD && is_our_level && options.max_dict_bytes == 0 && !options.checksum;
+    // Where no block may become smaller RocksDB has no compressor at all.
+    return type == rocks::kZSTD && is_our_level && options.max_dict_bytes == 0 && !options.checksum &&
+           options.max_compressed_bytes_per_kb > 0;
   }
 
   const std::shared_ptr<rocks::Decompressor> zstd_decompressor_;

@@ -4,6 +4,7 @@
 
 #include <random>
 #include <string>
+#include <variant>
 
 #include <gtest/gtest.h>
 #include <rocksdb/filter_policy.h>
@@ -65,11 +66,21 @@ class BlockCompressionTest : public ::testing::Test {
     return bytes;
   }
 
-  std::unique_ptr<rocks::Compressor> Lz4(const rocks::CompressionOptions& options, bool is_bottommost) {
+  // For a file.
+  std::unique_ptr<rocks::Compressor> ForFile(const rocks::CompressionOptions& options, rocks::CompressionType type,
+                                             bool is_bottommost) {
     const rocks::BlockBasedTableOptions table;
     rocks::FilterBuildingContext context(table);
     context.is_bottommost = is_bottommost;
-    return ours_->GetCompressorForSST(context, options, rocks::kLZ4Compression);
+    return ours_->GetCompressorForSST(context, options, type);
+  }
+  std::unique_ptr<rocks::Compressor> Lz4(const rocks::CompressionOptions& options, bool is_bottommost) {
+    return ForFile(options, rocks::kLZ4Compression, is_bottommost);
+  }
+  bool Learns(const rocks::CompressionOptions& options, bool is_bottommost) {
+    const auto guidance =
+        ForFile(options, rocks::kZSTD, is_bottommost)->GetDictGuidance(rocks::CacheEntryRole::kDataBlock);
+    return !std::holds_alternative<rocks::Compressor::DictDisabled>(guidance);
   }
 
   // Whether LZ4 was tried: RocksDB's sign of a block that it did not even look at is no bytes.
@@ -249,6 +260,11 @@ TEST_F(BlockCompressionTest, OtherSettingsAreRocksDbs) {
   options = AtLevel(kZstdLevel);
   options.checksum = true;
   EXPECT_EQ(name(options, rocks::kZSTD), builtin_->Name());
+  for (const int least : {0, -1}) {
+    options = AtLevel(kZstdLevel);
+    options.max_compressed_bytes_per_kb = least;
+    EXPECT_EQ(ours_->GetCompressor(options, rocks::kZSTD), nullptr) << least;
+  }
   options = {};
   EXPECT_EQ(name(options, rocks::kLZ4Compression), builtin_lz4_->Name());
   EXPECT_STREQ(Lz4(options, /*is_bottommost=*/true)->Name(), builtin_lz4_->Name());
@@ -262,6 +278,18 @@ TEST_F(BlockCompressionTest, OtherSettingsAreRocksDbs) {
   options.max_dict_bytes = 4096;
   EXPECT_STRNE(Lz4(options, /*is_bottommost=*/false)->Name(), lz4_->Name());
   EXPECT_EQ(ours_->GetCompressor(AtLevel(kZstdLevel), rocks::kNoCompression), nullptr);
+}
+
+TEST_F(BlockCompressionTest, TheLastLevelLearnsUnlessThreadsOrNoBufferAreAskedFor) {
+  rocks::CompressionOptions options = AtLevel(kZstdLevel);
+  options.max_dict_buffer_bytes = 4 << 20;
+  EXPECT_TRUE(Learns(options, /*is_bottommost=*/true));
+  EXPECT_FALSE(Learns(options, /*is_bottommost=*/false));
+  options.parallel_threads = 2;
+  EXPECT_FALSE(Learns(options, /*is_bottommost=*/true));
+  options.parallel_threads = 1;
+  options.max_dict_buffer_bytes = 0;
+  EXPECT_FALSE(Learns(options, /*is_bottommost=*/true));
 }
 
 // Files name the one that can read them: a store must open without this manager, as earlier programs open it.

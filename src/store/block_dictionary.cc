@@ -57,6 +57,7 @@ std::string Trained(std::string_view samples, std::span<const size_t> block_byte
 
 bool Pays(std::string_view samples, std::span<const size_t> block_bytes, int level) {
   const size_t tried_count = block_bytes.size() / kTriedShare;
+  if (tried_count == 0) return false;
   const std::span<const size_t> known = block_bytes.first(block_bytes.size() - tried_count);
   size_t known_bytes = 0;
   for (const size_t bytes : known) known_bytes += bytes;

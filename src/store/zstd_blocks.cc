@@ -29,27 +29,17 @@ class Area final : public rocks::Compressor::WorkingArea {
 
   // The number of bytes written; 0 when they do not fit, or there is no memory to make them.
   size_t CompressByChoice(rocks::Slice block, char* output, size_t capacity) {
-    const bool light = Choose(block, capacity);
-    return Compress(light, block, output, capacity);
+    const bool usual = effort_.light();
+    if (!effort_.TrialIsDue()) return Compress(usual, block, output, capacity);
+    const size_t other_bytes = Compress(!usual, block, output, capacity);
+    // The usual one last: what it makes is there to stay, unless the trial changes what is usual.
+    const size_t usual_bytes = Compress(usual, block, output, capacity);
+    const auto size = [&](size_t bytes) { return bytes == 0 ? block.size() : bytes; };
+    effort_.NoteTrial(size(usual ? usual_bytes : other_bytes), size(usual ? other_bytes : usual_bytes));
+    return effort_.light() == usual ? usual_bytes : Compress(!usual, block, output, capacity);
   }
 
  private:
-  bool Choose(rocks::Slice block, size_t capacity) {
-    if (effort_.TrialIsDue()) {
-      if (capacity > trial_capacity_) {
-        trial_ = std::make_unique_for_overwrite<char[]>(capacity);
-        trial_capacity_ = capacity;
-      }
-      const auto size = [&](bool light) {
-        const size_t bytes = Compress(light, block, trial_.get(), capacity);
-        return bytes == 0 ? block.size() : bytes;
-      };
-      const size_t light_bytes = size(true);
-      effort_.NoteTrial(light_bytes, size(false));
-    }
-    return effort_.light();
-  }
-
   size_t Compress(bool light, rocks::Slice block, char* output, size_t capacity) {
     ZstdContext& context = light ? light_ : full_;
     if (context == nullptr) {
@@ -64,8 +54,6 @@ class Area final : public rocks::Compressor::WorkingArea {
   CompressionEffort effort_;
   ZstdContext light_;
   ZstdContext full_;
-  std::unique_ptr<char[]> trial_;
-  size_t trial_capacity_ = 0;
 };
 
 class ZstdBlocks final : public rocks::Compressor {
