@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A ZSTD_DDict for each dictionary, and RocksDB's contexts, one for each core.
+// Dictionaries made ready, and RocksDB's contexts, one for each core.
 #include "store/zstd_decompressor.h"
 
 #include <string>
@@ -7,24 +7,20 @@
 
 #include <zstd.h>
 
+#include "store/ready_dictionaries.h"
 #include "util/compression.h"
 
 namespace cairn::store {
 namespace {
 
-struct FreeDictionary {
-  void operator()(ZSTD_DDict* dictionary) const { ZSTD_freeDDict(dictionary); }
-};
-using ReadyDictionary = std::unique_ptr<ZSTD_DDict, FreeDictionary>;
-
 class WithDictionary final : public rocks::DecompressorWrapper {
  public:
-  WithDictionary(std::unique_ptr<rocks::Decompressor> rocksdbs, ReadyDictionary dictionary)
+  WithDictionary(std::unique_ptr<rocks::Decompressor> rocksdbs, std::shared_ptr<const ReadyDictionary> dictionary)
       : DecompressorWrapper(std::move(rocksdbs)), dictionary_(std::move(dictionary)) {}
 
   const char* Name() const override { return "CairnZstdWithDictionary"; }
   size_t ApproximateOwnedMemoryUsage() const override {
-    return wrapped_->ApproximateOwnedMemoryUsage() + sizeof(*this) + ZSTD_sizeof_DDict(dictionary_.get());
+    return wrapped_->ApproximateOwnedMemoryUsage() + sizeof(*this) + dictionary_->memory_bytes();
   }
 
   rocks::Status DecompressBlock(const Args& args, char* output) override {
@@ -32,14 +28,14 @@ class WithDictionary final : public rocks::DecompressorWrapper {
     const rocks::UncompressionContext context(rocks::kZSTD);
     if (context.GetZSTDContext() == nullptr) return rocks::Status::MemoryLimit("no memory for Zstandard");
     const size_t bytes = ZSTD_decompress_usingDDict(context.GetZSTDContext(), output, args.uncompressed_size,
-                                                    args.compressed_data.data(), args.compressed_data.size(), dictionary_.get());
+                                                    args.compressed_data.data(), args.compressed_data.size(), dictionary_->tables());
     if (ZSTD_isError(bytes)) return rocks::Status::Corruption(std::string("Zstandard: ") + ZSTD_getErrorName(bytes));
     if (bytes != args.uncompressed_size) return rocks::Status::Corruption("Zstandard: a block is shorter than it says");
     return rocks::Status::OK();
   }
 
  private:
-  const ReadyDictionary dictionary_;
+  const std::shared_ptr<const ReadyDictionary> dictionary_;
 };
 
 class ZstdDecompressor final : public rocks::DecompressorWrapper {
@@ -52,10 +48,13 @@ class ZstdDecompressor final : public rocks::DecompressorWrapper {
     const rocks::Status status = wrapped_->MaybeCloneForDict(dictionary, clone);
     if (!status.ok()) return status;
     // RocksDB's tells of each block that the dictionary is damaged, where it is that, or does without memory.
-    ReadyDictionary ready(ZSTD_createDDict(dictionary.data(), dictionary.size()));
+    auto ready = dictionaries_.Of({dictionary.data(), dictionary.size()});
     if (ready != nullptr) *clone = std::make_unique<WithDictionary>(std::move(*clone), std::move(ready));
     return status;
   }
+
+ private:
+  ReadyDictionaries dictionaries_;
 };
 
 }  // namespace
