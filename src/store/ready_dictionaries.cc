@@ -7,28 +7,24 @@
 
 namespace cairn::store {
 
-std::shared_ptr<const ReadyDictionary> ReadyDictionary::Make(std::string_view dictionary) {
-  ZSTD_DDict* const tables = ZSTD_createDDict(dictionary.data(), dictionary.size());
-  if (tables == nullptr) return nullptr;
-  return std::shared_ptr<const ReadyDictionary>(new ReadyDictionary(dictionary, tables));
-}
-
-std::shared_ptr<const ReadyDictionary> ReadyDictionaries::Find(std::string_view dictionary) {
+ReadyDictionary ReadyDictionaries::Find(std::string_view dictionary) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(kept_, [&](const auto& kept) { return kept != nullptr && kept->bytes() == dictionary; });
+  const auto found =
+      std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.ready != nullptr && kept.bytes == dictionary; });
   if (found == kept_.end()) return nullptr;
   std::rotate(kept_.begin(), found, found + 1);
-  return kept_.front();
+  return kept_.front().ready;
 }
 
 // Made outside of the mutex; who comes second makes another.
-std::shared_ptr<const ReadyDictionary> ReadyDictionaries::Of(std::string_view dictionary) {
-  if (auto found = Find(dictionary)) return found;
-  std::shared_ptr<const ReadyDictionary> made = ReadyDictionary::Make(dictionary);
+ReadyDictionary ReadyDictionaries::Of(std::string_view dictionary) {
+  if (ReadyDictionary found = Find(dictionary)) return found;
+  const ReadyDictionary made(ZSTD_createDDict(dictionary.data(), dictionary.size()),
+                             [](const ZSTD_DDict* tables) { ZSTD_freeDDict(const_cast<ZSTD_DDict*>(tables)); });
   if (made == nullptr) return nullptr;
-  std::shared_ptr<const ReadyDictionary> last = made;
+  Kept last{.bytes = std::string(dictionary), .ready = made};
   const std::lock_guard lock(mutex_);
-  for (auto& kept : kept_) std::swap(kept, last);
+  for (Kept& kept : kept_) std::swap(kept, last);
   return made;
 }
 

@@ -15,12 +15,12 @@ namespace {
 
 class WithDictionary final : public rocks::DecompressorWrapper {
  public:
-  WithDictionary(std::unique_ptr<rocks::Decompressor> rocksdbs, std::shared_ptr<const ReadyDictionary> dictionary)
+  WithDictionary(std::unique_ptr<rocks::Decompressor> rocksdbs, ReadyDictionary dictionary)
       : DecompressorWrapper(std::move(rocksdbs)), dictionary_(std::move(dictionary)) {}
 
   const char* Name() const override { return "CairnZstdWithDictionary"; }
   size_t ApproximateOwnedMemoryUsage() const override {
-    return wrapped_->ApproximateOwnedMemoryUsage() + sizeof(*this) + dictionary_->memory_bytes();
+    return wrapped_->ApproximateOwnedMemoryUsage() + sizeof(*this) + ZSTD_sizeof_DDict(dictionary_.get());
   }
 
   rocks::Status DecompressBlock(const Args& args, char* output) override {
@@ -28,14 +28,14 @@ class WithDictionary final : public rocks::DecompressorWrapper {
     const rocks::UncompressionContext context(rocks::kZSTD);
     if (context.GetZSTDContext() == nullptr) return rocks::Status::MemoryLimit("no memory for Zstandard");
     const size_t bytes = ZSTD_decompress_usingDDict(context.GetZSTDContext(), output, args.uncompressed_size,
-                                                    args.compressed_data.data(), args.compressed_data.size(), dictionary_->tables());
+                                                    args.compressed_data.data(), args.compressed_data.size(), dictionary_.get());
     if (ZSTD_isError(bytes)) return rocks::Status::Corruption(std::string("Zstandard: ") + ZSTD_getErrorName(bytes));
     if (bytes != args.uncompressed_size) return rocks::Status::Corruption("Zstandard: a block is shorter than it says");
     return rocks::Status::OK();
   }
 
  private:
-  const std::shared_ptr<const ReadyDictionary> dictionary_;
+  const ReadyDictionary dictionary_;
 };
 
 class ZstdDecompressor final : public rocks::DecompressorWrapper {
