@@ -2,13 +2,12 @@
 """RocksDB, built static from the source that the crate librocksdb-sys carries, kept in the cache."""
 
 import hashlib
-import os
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn_cli import console, process
+from cairn_cli import ninja, process
 from cairn_cli.errors import CairnError
 
 CRATE = "librocksdb-sys"
@@ -34,7 +33,6 @@ _OPTIONS = (
 _HEADER_FOLDERS = ("include", "cache", "db", "env", "file", "logging", "memory", "memtable",
                    "monitoring", "options", "port", "table", "test_util", "trace_replay", "util",
                    "utilities")
-_NINJA_STEP = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
 
 
 @dataclass(frozen=True)
@@ -76,17 +74,9 @@ def obtain(variant: Variant, rocksdbs: Path, log_dir: Path) -> Path:
     if not (build / "build.ninja").exists():
         process.stream(["cmake", "-G", "Ninja", "-S", source, "-B", build,
                         *variant.cmake_arguments()], lambda _: None, log=log)
-    progress = console.Progress(f"{variant.name} {VERSION}")
-
-    def show(line: str) -> None:
-        if step := _NINJA_STEP.match(line):
-            progress.update(int(step[1]), int(step[2]), Path(step[3].split()[-1]).name)
-
-    jobs = len(os.sched_getaffinity(0))
-    process.stream(["nice", "ninja", "-C", build, f"-j{jobs}", "rocksdb"], show, log=log)
+    ninja.run(build, f"{variant.name} {VERSION}", log, "rocksdb")
     _install(source, build, directory)
     shutil.rmtree(build)
-    progress.finish("built")
     return directory
 
 

@@ -7,7 +7,7 @@ It is `./cairn bench linkbench` at a small scale, with a server left running to 
 import argparse
 import time
 
-from cairn_cli import build, console, dependencies, rocksdb, setup
+from cairn_cli import console, dependencies, ninja, rocksdb, setup
 from cairn_cli.bench import command, conditions, registry
 from cairn_cli.server import Server
 
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Entry point of the subcommand; 0 when every engine ran and its counts are consistent."""
     started_s = time.monotonic()
     setup.ensure()
-    build.build("release")
+    ninja.build("release")
     limited = conditions.limits_work()
     words = ["--engines", arguments.engines, "--scale", str(arguments.ids), "--seconds", str(arguments.seconds),
              "--clients", str(arguments.threads), "--memory", f"{arguments.memory_mib}M", "--repeats", "1",

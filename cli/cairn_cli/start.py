@@ -3,7 +3,7 @@
 
 import argparse
 
-from cairn_cli import build, console, setup
+from cairn_cli import build, console, ninja, setup
 from cairn_cli.server import Server
 
 HELP = "start a private server with Cairn in it"
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Entry point of the subcommand."""
     setup.ensure(tsan=arguments.build_type == "tsan")
-    build.build(arguments.build_type)
+    ninja.build(arguments.build_type)
     server = Server(build_type=arguments.build_type)
     pid = server.start(arguments.options)
     console.say(f"server {pid} runs; socket {server.socket}")

@@ -6,7 +6,7 @@ import importlib
 import json
 from pathlib import Path
 
-from cairn_cli import build, console, setup
+from cairn_cli import build, console, ninja, setup
 from cairn_cli.errors import CairnError
 from cairn_cli.group_report import Report, counts
 from cairn_cli.groups import GROUPS, QUICK_GROUPS, UNBUILT_GROUPS, Context
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = arguments.groups or (QUICK_GROUPS if arguments.quick else GROUPS)
     if set(chosen) - set(UNBUILT_GROUPS):
         setup.ensure(tsan=arguments.build_type == "tsan")
-        build.build(arguments.build_type)
+        ninja.build(arguments.build_type)
     context = Context(build_type=arguments.build_type, quick=arguments.quick)
     reports = [_run_group(name, context) for name in chosen]
     if arguments.json:

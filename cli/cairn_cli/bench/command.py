@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cairn_cli import build, console, locks, paths, setup, tree
+from cairn_cli import console, locks, ninja, paths, setup, tree
 from cairn_cli.bench import block_trace, conditions, engines, flash, registry, results, runner, table
 from cairn_cli.bench.engines import Engine
 from cairn_cli.bench.instance import Instance, frozen_plugins
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Entry point of the subcommand; 0 when every step of every engine is valid."""
     if not arguments.no_build:
         setup.ensure()
-        build.build("release")
+        ninja.build("release")
     return execute(registry.workload(arguments.workload), arguments)
 
 
