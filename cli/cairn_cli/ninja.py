@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs CMake and Ninja: the steps of a build as progress."""
+"""Runs Ninja: the steps of a build as progress."""
 
 import os
 import re
@@ -10,24 +10,19 @@ from cairn_cli import console, locks, paths, process
 _STEP = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
 
 
-def configure(build_type: str) -> None:
-    """Configures one build type of this checkout, anew where it was."""
+def build(build_type: str) -> None:
+    """Brings a build type of this checkout up to date; says nothing when it already is."""
     directory = paths.build_dir(build_type)
-    process.stream(["cmake", "--preset", build_type, f"-DCAIRN_CACHE={paths.cache()}"],
-                   lambda _: None, log=directory / "build.log", cwd=paths.ROOT)
-
-
-def build(build_type: str, *targets: str) -> None:
-    """Brings a build type of this checkout up to date, all of it by default; says nothing when it already is."""
-    directory = paths.build_dir(build_type)
+    log = directory / "build.log"
     if not (directory / "build.ninja").exists():
-        configure(build_type)
+        process.stream(["cmake", "--preset", build_type, f"-DCAIRN_CACHE={paths.cache()}"],
+                       lambda _: None, log=log, cwd=paths.ROOT)
     with locks.held(directory / ".lock"):
-        run(directory, f"build {build_type}", directory / "build.log", *targets)
+        run(directory, f"build {build_type}", log)
 
 
 def run(directory: Path, title: str, log: Path, *targets: str) -> None:
-    """Runs Ninja in a folder, politely, on all processors."""
+    """Runs Ninja in a folder, politely, on all processors; says nothing when there is nothing to do."""
     progress = console.Progress(title)
     steps = 0
 
