@@ -94,11 +94,11 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
 void Engine::StartBackgroundWork(LogSink* log) {
   worker_ = std::make_unique<jobs::Worker>();
   worker_->Add(kSyncTask, seconds(1), [this, log, synced = uint64_t{0}]() mutable {
-    const uint64_t sequence = store_->LatestSequence();
-    if (sequence == synced) return;
+    const uint64_t version = store_->LogVersion();
+    if (version == synced) return;
     const Status status = store_->SyncWal();
     if (status.ok()) {
-      synced = sequence;
+      synced = version;
     } else {
       Report(log, LogLevel::kError, "cannot make the log durable: " + status.ToString());
     }

@@ -61,8 +61,9 @@ int Commit(handlerton*, THD* thd, bool all) {
   }
   thd_wakeup_subsequent_commits(thd, 0);
   if (!status.ok() && session->transaction().is_prepared()) {
-    // It was promised, and the binary log may hold it: it stays prepared, with its locks, for
-    // XA COMMIT by name or the next start.
+    // It was promised. What the binary log or another engine has committed by now, only a start that asks them can still commit here;
+    // a user's own stays prepared, with its locks, for XA COMMIT by name or the next start.
+    if (!thd->transaction->xid_state.is_explicit_XA()) GlobalEngine()->store().StopForPromised(status);
     session->DetachPrepared();
   } else if (!status.ok() && session->transaction().is_active()) {
     // Refused before anything was written: the server will not call rollback after this.
@@ -185,7 +186,8 @@ int StartConsistentSnapshot(handlerton* hton, THD* thd) {
 
 int DropTable(handlerton*, const char* path) { return DropTableByPath(path); }
 
-// The server has dropped the tables it knows; what is left has lost its definition file.
+// The server has dropped the tables it knows; what is left has lost its definition file. Temporary tables are under the name of the
+// folder for temporary files, which may be the database's.
 void DropDatabase(handlerton*, char* path) {
   std::string prefix = path;
   while (!prefix.empty() && prefix.back() == '/') prefix.pop_back();
@@ -193,8 +195,15 @@ void DropDatabase(handlerton*, char* path) {
   std::vector<std::string> names;
   Status status = GlobalEngine()->catalog().TableNames(prefix, &names);
   for (const std::string& name : names) {
+    if (!status.ok()) break;
+    std::shared_ptr<catalog::Table> table;
+    status = GlobalEngine()->catalog().Find(name, &table);
+    if (status.ok() && table->def().temporary) continue;
     if (status.ok()) status = GlobalEngine()->catalog().Drop(name);
+    // Others may drop a temporary table in between.
+    if (status.Is(Status::Code::kNotFound)) status = Status::Ok();
   }
+  GlobalEngine()->WakeReclaimer();
   if (!status.ok()) sql_print_error("CAIRN: cannot drop the tables of %s: %s", path, status.ToString().c_str());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Loads find room, or are not made: level 0 never holds their commit up, and reads of them are not taken for walks over memtables.
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <random>
@@ -10,6 +11,7 @@
 
 #include "base/index_bounds.h"
 #include "store/load_testing.h"
+#include "store/temp_file.h"
 
 namespace cairn::store {
 namespace {
@@ -191,14 +193,92 @@ TEST_F(LoadRoomTest, FilesAreFew) {
     ASSERT_NE(pending, nullptr);
   }
   EXPECT_GT(pending->record().file_count, 16u);
-  // Eight each of 20, 40, 80 and 160 KB and two of 320, some KB more or less as the threads that compress keep up.
-  EXPECT_LE(pending->record().file_count, 36u);
+  // Eight each of 20, 40 and 80 KB and twelve of 160, some KB more as the threads that compress keep up.
+  EXPECT_LE(pending->record().file_count, 38u);
   EXPECT_EQ(pending->record().first_key, Key(1, 0));
   EXPECT_EQ(pending->record().last_row_key, Key(1, kManyRows - 1));
   auto transaction = store->BeginWrite();
   ASSERT_TRUE(transaction->AttachLoad(std::move(pending)).ok());
   ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
   for (int row = 0; row < kManyRows; ++row) ASSERT_EQ(Get(Key(1, row)), Incompressible(row, 1000)) << row;
+}
+
+// Each entry of a file takes memory until the file ends.
+TEST_F(LoadRoomTest, FilesGrowToEightTimesTheUsualSize) {
+  constexpr uint64_t kUsualBytes = 20'000;
+  options.expert_family_options = "target_file_size_base=20000";
+  options.cores = 1;  // there are no threads that compress, and so no blocks that wait for them when a file's size is looked at
+  Open();
+  SortedLoad load(*store, Family::kData, /*few_files=*/true);
+  for (int row = 0; load.file_count() <= 64; ++row) ASSERT_TRUE(load.Add(Key(1, row), Incompressible(row, 1000)).ok());
+  ASSERT_TRUE(load.Finish().ok());
+  uint64_t largest_bytes = 0;
+  for (const std::string& path : env.Files("/db/temporary", ".sst")) {
+    uint64_t bytes = 0;
+    ASSERT_TRUE(env.rocks_env()->GetFileSize(path, &bytes).ok()) << path;
+    largest_bytes = std::max(largest_bytes, bytes);
+  }
+  EXPECT_GT(largest_bytes, 8 * kUsualBytes);
+  // And the block that reached it, the filter and the index.
+  EXPECT_LE(largest_bytes, 9 * kUsualBytes);
+}
+
+// No second passes, and nobody else looks at the disk.
+TEST_F(LoadRoomTest, ADiskThatRunsFullEndsALoadAmidAFile) {
+  options.free_space_reserve_bytes = uint64_t{16} << 20;
+  options.expert_family_options = "target_file_size_base=16777216";
+  Open();
+  {
+    SortedLoad load(*store, Family::kData, /*few_files=*/true);
+    constexpr uint64_t kRowBytes = 10'000;
+    int row = 0;
+    const auto add = [&] {
+      ++row;
+      return load.Add(Key(1, row), Incompressible(row, kRowBytes));
+    };
+    while (row < 300) ASSERT_TRUE(add().ok());
+    env.SetFreeBytes(1000);
+    Status status;
+    while (status.ok() && row < 1500) status = add();
+    EXPECT_TRUE(status.Is(Code::kNoSpace)) << status.ToString();
+    EXPECT_LE(static_cast<uint64_t>(row - 300) * kRowBytes, uint64_t{3} << 20);
+    EXPECT_EQ(load.file_count(), 1u);
+    EXPECT_EQ(store->write_gate(), WriteGate::kNoSpace);
+  }
+  EXPECT_TRUE(env.Files("/db/temporary", ".sst").empty());
+  env.SetFreeBytes(uint64_t{1} << 40);
+  store->CheckFreeSpace();
+  EXPECT_TRUE(CommitLoad().ok());
+  EXPECT_EQ(Loaded(), "all");
+}
+
+// What is known of the disk by others holds a load up as soon.
+TEST_F(LoadRoomTest, ADiskThatOthersFoundFullEndsALoadAmidAFile) {
+  options.expert_family_options = "target_file_size_base=16777216";
+  Open();
+  SortedLoad load(*store, Family::kData);
+  ASSERT_TRUE(load.Add(Key(1, 0), "first").ok());
+  env.SetFreeBytes(1000);
+  store->CheckFreeSpace();
+  int row = 1;
+  Status status;
+  for (; status.ok() && row < 1500; ++row) status = load.Add(Key(1, row), Incompressible(row, 10'000));
+  EXPECT_TRUE(status.Is(Code::kNoSpace)) << status.ToString();
+  EXPECT_LE(row, 110);
+}
+
+TEST_F(LoadRoomTest, ADiskThatRunsFullEndsASort) {
+  options.free_space_reserve_bytes = uint64_t{16} << 20;
+  Open();
+  std::unique_ptr<TempFile> file;
+  ASSERT_TRUE(TempFile::Create(*store, &file).ok());
+  const std::string block(256 << 10, 'x');
+  ASSERT_TRUE(file->Append(block).ok());
+  env.SetFreeBytes(1000);
+  Status status;
+  while (status.ok() && file->size_bytes() < uint64_t{16} << 20) status = file->Append(block);
+  EXPECT_TRUE(status.Is(Code::kNoSpace)) << status.ToString();
+  EXPECT_LE(file->size_bytes(), uint64_t{2} << 20);
 }
 
 TEST_F(LoadRoomTest, WhatWasRemovedIsThereUntilItIsCompacted) {

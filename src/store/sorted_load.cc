@@ -18,9 +18,20 @@ namespace cairn::store {
 
 // Compression is two thirds of the work of a load; more threads than this have nothing left to do beside one that sorts.
 constexpr unsigned kCompressionThreadsMax = 4;
-// Where files are to be few, after so many they are twice as large.
+// Where files are to be few, after so many they are twice as large, up to eight times: for a file's filter RocksDB keeps eight bytes of
+// memory for each entry until the file ends. Only a load that would else have more files than level 0 has places, and go row by row
+// through a memory that it does not fit into either, doubles on in its last ones.
 constexpr size_t kFilesBeforeDoubling = 8;
-constexpr size_t kDoublingsMax = 16;
+constexpr size_t kDoublingsUsual = 3;
+constexpr size_t kFilesOfUsualSize = 120;
+
+static size_t DoublingsAfter(size_t files) {
+  const size_t late = files > kFilesOfUsualSize ? (files - kFilesOfUsualSize) / kFilesBeforeDoubling : 0;
+  return std::min(files / kFilesBeforeDoubling, kDoublingsUsual) + late;
+}
+
+// After so many bytes of entries the gate is asked again. What counts there is how many bytes they have become in the file.
+constexpr uint64_t kBytesBetweenAsking = uint64_t{1} << 20;
 
 class SortedLoad::Writer {
  public:
@@ -54,6 +65,20 @@ class SortedLoad::Writer {
     return end_status_;
   }
 
+  // Before each entry is written. How small it becomes is not known then, and it may be a large one.
+  Status AdmitEntry(WriteGateKeeper& gate, uint64_t bytes) {
+    unasked_bytes_ += bytes;
+    if (unasked_bytes_ < kBytesBetweenAsking) return Status::Ok();
+    unasked_bytes_ = 0;
+    return AdmitFile(gate, file.FileSize() + bytes);
+  }
+  // Counts what the file has on the disk as written, as far as it has not been counted.
+  Status AdmitFile(WriteGateKeeper& gate, uint64_t file_bytes) {
+    const uint64_t more_bytes = file_bytes > admitted_bytes_ ? file_bytes - admitted_bytes_ : 0;
+    admitted_bytes_ += more_bytes;
+    return gate.Admit(Urgency::kNormal, more_bytes);
+  }
+
   rocks::Options options;
   rocks::SstFileWriter file;
   rocks::ExternalSstFileInfo ended;  // after WaitForEnd()
@@ -61,6 +86,8 @@ class SortedLoad::Writer {
  private:
   std::thread end_;
   rocks::Status end_status_;
+  uint64_t admitted_bytes_ = 0;  // of the file
+  uint64_t unasked_bytes_ = 0;   // of entries
 };
 
 SortedLoad::SortedLoad(Store& store, Family family, bool few_files)
@@ -74,9 +101,9 @@ SortedLoad::~SortedLoad() {
 }
 
 Status SortedLoad::OpenFile() {
-  if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
+  CAIRN_RETURN_IF_ERROR(store_.impl_->gate->Admit(Urgency::kNormal, 0));
   writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_), store_.impl_->cores);
-  const size_t doublings = few_files_ ? std::min(paths_.size() / kFilesBeforeDoubling, kDoublingsMax) : 0;
+  const size_t doublings = few_files_ ? DoublingsAfter(paths_.size()) : 0;
   file_bytes_max_ = writer_->options.target_file_size_base << doublings;
   paths_.push_back(NewTemporaryPath(store_, ".sst"));
   return FromRocks(writer_->file.Open(paths_.back()));
@@ -96,7 +123,7 @@ Status SortedLoad::WaitForEnd() {
   const std::unique_ptr<Writer> ending = std::move(ending_);
   CAIRN_RETURN_IF_ERROR(FromRocks(ending->WaitForEnd()));
   ends_.emplace_back(ending->ended.smallest_key, ending->ended.largest_key);
-  return Status::Ok();
+  return ending->AdmitFile(*store_.impl_->gate, ending->ended.file_size);  // with its filter and index, which are written at its end
 }
 
 Status SortedLoad::Finish() {
@@ -106,6 +133,7 @@ Status SortedLoad::Finish() {
 
 Status SortedLoad::Add(ByteView key, ByteView value) {
   if (writer_ == nullptr) CAIRN_RETURN_IF_ERROR(OpenFile());
+  CAIRN_RETURN_IF_ERROR(writer_->AdmitEntry(*store_.impl_->gate, key.size() + value.size()));
   CAIRN_RETURN_IF_ERROR(FromRocks(writer_->file.Put(ToSlice(key), ToSlice(value))));
   return writer_->file.FileSize() < file_bytes_max_ ? Status::Ok() : CutFile();
 }

@@ -25,11 +25,11 @@ class Store;
 // Lifetime: not longer than its store. The destructor deletes what was not ingested; so does the next
 // start after a crash.
 // Thread rule: one thread at a time.
-// Errors: kNoSpace when the disk is full or below its reserve; kIoError; kInvalidArgument for keys that do
-// not ascend.
+// Errors: kNoSpace when the disk is full or below its reserve, for which what is written counts as a transaction's bytes do; kReadOnly;
+// kIoError; kInvalidArgument for keys that do not ascend. After one only destruction may follow.
 class SortedLoad {
  public:
-  // `few_files`: the more files there are the larger the next ones are, so that their number grows with the logarithm of the bytes.
+  // `few_files`: the more files there are the larger the next ones are, up to eight times as large; beyond 128 files more.
   SortedLoad(Store& store, Family family, bool few_files = false);
   SortedLoad(const SortedLoad&) = delete;
   SortedLoad& operator=(const SortedLoad&) = delete;

@@ -103,8 +103,14 @@ class Store {
   // first call after Open; resolve or re-lock them before accepting writes.
   std::vector<std::unique_ptr<WriteTransaction>> TakeRecovered();
 
-  // Makes all that was committed with less than kSync durable now.
+  // Makes all that was committed or prepared with less than kSync durable now.
   Status SyncWal();
+  // Unchanged since an earlier call means that nothing was written in between that SyncWal() would have to make durable.
+  uint64_t LogVersion() const;
+
+  // A prepared transaction that is committed elsewhere could not be committed here, for this reason: ends as a log does that cannot be
+  // written, with options.on_wal_failure, so that the next start commits it. Any thread.
+  void StopForPromised(const Status& reason);
   // Writes all memtables to files, so that the next open has no log to replay.
   Status FlushMemtables();
   // Compacts a range down to the last level, whose files are written anew too; empty ends mean all. Once `interrupt` (null:

@@ -124,36 +124,6 @@ TEST_F(StoreFaultTest, AnOrderlyCloseIsDurable) {
   EXPECT_EQ(Get("a"), "1");
 }
 
-TEST_F(StoreFaultTest, PreparedTransactionsAreFoundAgain) {
-  Open();
-  {
-    auto one = store->BeginWrite();
-    ASSERT_TRUE(one->Put(Family::kData, "a", "1").ok());
-    ASSERT_TRUE(one->Prepare("first", Durability::kSync).ok());
-    auto two = store->BeginWrite();
-    ASSERT_TRUE(two->Put(Family::kData, "b", "1").ok());
-    EXPECT_TRUE(two->Prepare("first", Durability::kSync).Is(Code::kAlreadyExists));
-    ASSERT_TRUE(two->Prepare("second", Durability::kSync).ok());
-    EXPECT_EQ(Get("a"), "-");
-  }
-  Crash();
-  Open();
-  auto recovered = store->TakeRecovered();
-  ASSERT_EQ(recovered.size(), 2u);
-  EXPECT_EQ(store->TakeRecovered().size(), 0u);
-  for (auto& txn : recovered) {
-    EXPECT_TRUE(txn->is_prepared());
-    ASSERT_TRUE((txn->name() == "first" ? txn->Commit(Durability::kSync) : txn->Rollback()).ok());
-  }
-  recovered.clear();
-  EXPECT_EQ(Get("a"), "1");
-  EXPECT_EQ(Get("b"), "-");
-  Crash();
-  Open();
-  EXPECT_EQ(Get("a"), "1");
-  EXPECT_EQ(store->TakeRecovered().size(), 0u);
-}
-
 TEST_F(StoreFaultTest, ATornLogLosesOnlyItsEnd) {
   Open();
   ASSERT_TRUE(Put("a", "1").ok());
@@ -449,30 +419,6 @@ TEST_F(StoreFaultTest, AFailedLogWriteIsReportedOnceAndStopsWrites) {
   Open();
   EXPECT_EQ(Get("a"), "1");
   EXPECT_EQ(Get("c"), "-");
-}
-
-TEST_F(StoreFaultTest, TheNameOfARolledBackTransactionIsFree) {
-  Open();
-  auto rolled_back = store->BeginWrite();
-  ASSERT_TRUE(rolled_back->Put(Family::kData, "a", "1").ok());
-  ASSERT_TRUE(rolled_back->Prepare("x", Durability::kSync).ok());
-  ASSERT_TRUE(rolled_back->Rollback().ok());
-  rolled_back->Restart();
-  auto other = store->BeginWrite();
-  ASSERT_TRUE(other->Put(Family::kData, "b", "1").ok());
-  EXPECT_TRUE(other->Prepare("x", Durability::kSync).ok());
-  EXPECT_TRUE(other->Rollback().ok());
-}
-
-TEST_F(StoreFaultTest, AFailedPrepareCanBeRolledBack) {
-  Open();
-  auto txn = store->BeginWrite();
-  ASSERT_TRUE(txn->Put(Family::kData, "a", "1").ok());
-  env.FailWrites(".log", 1);
-  EXPECT_FALSE(txn->Prepare("p", Durability::kSync).ok());
-  EXPECT_FALSE(txn->is_prepared());
-  EXPECT_TRUE(txn->Rollback().ok());
-  EXPECT_EQ(Get("a"), "-");
 }
 
 }  // namespace

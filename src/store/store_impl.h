@@ -68,6 +68,8 @@ class Store::Impl {
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them
   std::array<rocks::ColumnFamilyHandle*, kFamilyCount> handles{};
   std::atomic<bool> recovered_taken{false};
+  // Of prepares and rollbacks of what was prepared, that were not synced: they go into the log alone.
+  std::atomic<uint64_t> log_writes_without_sequence{0};
   std::atomic<uint64_t> load_count{0};        // handed over
   std::atomic<uint64_t> next_load_number{1};  // of a PendingLoad
   std::atomic<uint64_t> reserved_level0_places{0};  // by those that wait

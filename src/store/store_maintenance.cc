@@ -56,6 +56,15 @@ Status Store::SyncWal() {
   return FromRocks(impl_->root->SyncWAL());
 }
 
+uint64_t Store::LogVersion() const {
+  return LatestSequence() + impl_->log_writes_without_sequence.load(std::memory_order_relaxed);
+}
+
+void Store::StopForPromised(const Status& reason) {
+  impl_->gate->StopForCommitted(Status(reason.code(), "a transaction that is committed elsewhere cannot be committed here: " +
+                                                          std::string(reason.message())));
+}
+
 Status Store::FlushMemtables() {
   rocks::FlushOptions options;
   return FromRocks(impl_->root->Flush(options, {impl_->handles.begin(), impl_->handles.end()}));

@@ -169,10 +169,9 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
     return OpenError(env, options.directory, format);
   }
-  if (!LivesWithDamage(options)) {
-    if (Status wal = CheckWalFiles(env, options.directory, options.log); !wal.ok()) {
-      return WithDirectory(options.directory, wal.code(), wal.message());
-    }
+  const LogDamage refused = LivesWithDamage(options) ? LogDamage::kImpassable : LogDamage::kAny;
+  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log); !wal.ok()) {
+    return WithDirectory(options.directory, wal.code(), wal.message());
   }
 
   const bool in_memory = options.environment != nullptr;

@@ -59,7 +59,7 @@ Status TempFile::Create(Store& store, std::unique_ptr<TempFile>* file) {
 }
 
 Status TempFile::Append(ByteView bytes) {
-  if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
+  CAIRN_RETURN_IF_ERROR(store_.impl_->gate->Admit(Urgency::kNormal, bytes.size()));
   CAIRN_RETURN_IF_ERROR(FromRocks(writer_->Append(ToSlice(bytes))));
   size_bytes_ += bytes.size();
   return Status::Ok();

@@ -19,7 +19,8 @@ class Store;
 //
 // Lifetime: not longer than its store. The destructor deletes the file.
 // Thread rule: one thread at a time.
-// Errors: kNoSpace when the disk is full or below the reserve that the store keeps free; kIoError.
+// Errors: kNoSpace when the disk is full or below the reserve that the store keeps free, for which what is appended counts as a
+// transaction's bytes do; kReadOnly; kIoError.
 class TempFile {
  public:
   static Status Create(Store& store, std::unique_ptr<TempFile>* file);

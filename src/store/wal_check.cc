@@ -15,45 +15,87 @@
 namespace cairn::store {
 namespace {
 
-// A log file is a row of blocks; a record never crosses a block's end:
-//   4 bytes masked CRC-32C of type and data, 2 bytes data length, 1 byte type, data
-// Up to six zero bytes fill a block's end.
+// A log file is a row of blocks; a fragment never crosses a block's end:
+//   4 bytes masked CRC-32C of all that follows the length, 2 bytes data length, 1 byte type, data
+// Up to six zero bytes fill a block's end. A record is one fragment, or a first one, any number of middle ones and a last.
 constexpr size_t kBlockBytes = 32768;
 constexpr size_t kHeaderBytes = 7;
+// In logs that RocksDB recycles, which have types of their own, the log's number comes between type and data.
+constexpr size_t kRecyclableHeaderBytes = 11;
+
+enum FragmentType : uint8_t { kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
 bool IsRecyclable(uint8_t type) { return (type >= 5 && type <= 8) || type == 11 || type == 131; }
 
 struct Walk {
   std::optional<uint64_t> damaged_at;
-  uint64_t valid_bytes_after = 0;
+  std::optional<uint64_t> impassable_at;  // see CountDamage
+  uint64_t whole_bytes_after = 0;         // of records behind the damage
+  uint64_t begun_bytes = 0;               // of a record behind the damage whose last fragment is yet to come
   bool recycled = false;
 };
 
-// The size of the valid record at the start of `bytes`, or 0.
-size_t ValidRecordBytes(ByteView bytes) {
+// The size of the valid fragment at the start of `bytes`, or 0.
+size_t ValidFragmentBytes(ByteView bytes) {
   if (bytes.size() < kHeaderBytes) return 0;
   const uint8_t type = static_cast<uint8_t>(bytes[6]);
-  const size_t data_bytes = LoadLe16(bytes.data() + 4);
-  if (type == 0 || data_bytes > bytes.size() - kHeaderBytes) return 0;
+  const size_t all_bytes = (IsRecyclable(type) ? kRecyclableHeaderBytes : kHeaderBytes) + LoadLe16(bytes.data() + 4);
+  if (type == 0 || all_bytes > bytes.size()) return 0;
   const uint32_t expected = rocks::crc32c::Unmask(LoadLe32(bytes.data()));
-  if (rocks::crc32c::Value(bytes.data() + 6, data_bytes + 1) != expected) return 0;
-  return kHeaderBytes + data_bytes;
+  return rocks::crc32c::Value(bytes.data() + 6, all_bytes - 6) == expected ? all_bytes : 0;
 }
 
-// After damage each byte may be where the next record begins, as lengths cannot be trusted.
+// Behind damage. After a loss of power the blocks of one large record may be on disk or not in any order: fragments
+// without their first one, or with a gap before their last one, belong to what was never confirmed.
+void CountFragment(uint8_t type, size_t bytes, Walk* walk) {
+  switch (type) {
+    case kFull:
+      walk->whole_bytes_after += bytes;
+      walk->begun_bytes = 0;
+      break;
+    case kFirst:
+      walk->begun_bytes = bytes;
+      break;
+    case kMiddle:
+      if (walk->begun_bytes != 0) walk->begun_bytes += bytes;
+      break;
+    case kLast:
+      if (walk->begun_bytes != 0) walk->whole_bytes_after += walk->begun_bytes + bytes;
+      walk->begun_bytes = 0;
+      break;
+    default:  // says how to read the log, and has no data
+      walk->begun_bytes = 0;
+  }
+}
+
+// RocksDB judges a recyclable type before the checksum. As the first of a log it takes it for the remains of an older log, at
+// which it ends as if all were well; after any other record it reads the same bytes for ever. One flipped bit makes
+// such a type of any other one. No crash does: its torn ends are cut off, or have zeros where data did not arrive.
+void CountDamage(uint8_t type, uint64_t at, bool is_read, Walk* walk) {
+  if (!walk->damaged_at) walk->damaged_at = at;
+  if (is_read && IsRecyclable(type) && !walk->impassable_at) walk->impassable_at = at;
+  walk->begun_bytes = 0;
+}
+
+// After damage each byte may be where the next fragment begins, as lengths cannot be trusted. RocksDB goes on at the
+// next block instead.
 void WalkBlock(ByteView block, uint64_t offset, Walk* walk) {
+  bool is_read = true;  // by RocksDB
   size_t at = 0;
   while (at + kHeaderBytes <= block.size() && !walk->recycled) {
     const ByteView rest = block.substr(at);
-    if (IsRecyclable(static_cast<uint8_t>(rest[6])) && !walk->damaged_at) {
-      walk->recycled = true;
-    } else if (const size_t bytes = ValidRecordBytes(rest); bytes != 0) {
-      if (walk->damaged_at) walk->valid_bytes_after += bytes;
-      at += bytes;
-    } else {
-      if (!walk->damaged_at) walk->damaged_at = offset + at;
+    const uint8_t type = static_cast<uint8_t>(rest[6]);
+    const size_t bytes = ValidFragmentBytes(rest);
+    if (bytes == 0 || (walk->damaged_at && IsRecyclable(type))) {
+      CountDamage(type, offset + at, is_read, walk);
+      is_read = false;
       ++at;
+      continue;
     }
+    // The checksum covers the type, so no flipped bit makes a log that is read so.
+    walk->recycled = IsRecyclable(type);
+    if (walk->damaged_at) CountFragment(type, bytes, walk);
+    at += bytes;
   }
 }
 
@@ -70,9 +112,22 @@ Status WalkFile(rocks::Env* env, const std::string& path, Walk* walk, uint64_t* 
   }
 }
 
-Status Judge(const std::string& path, const Walk& walk, uint64_t size, LogSink* log) {
+// As no mode of recovery helps, the file itself must end before the damage. What is left of a header makes the cut a torn
+// end to RocksDB; at a clean end it would go on with the next log, and so leave out records in between.
+Status Impassable(const std::string& path, const Walk& walk) {
+  const std::string kept_bytes = std::to_string(*walk.damaged_at + kHeaderBytes - 1);
+  return Status::Corruption("the write-ahead log " + path + " is damaged at byte " + std::to_string(*walk.damaged_at) +
+                            ", and the type of the record at byte " + std::to_string(*walk.impassable_at) +
+                            " is one at which RocksDB would end in silence or never return. Nothing was changed. To start "
+                            "without what follows the damage, keep a copy of the file and cut it with truncate -s " +
+                            kept_bytes + "; RocksDB's option wal_recovery_mode does not help here");
+}
+
+Status Judge(const std::string& path, const Walk& walk, uint64_t size, LogDamage refused, LogSink* log) {
   if (walk.recycled || !walk.damaged_at) return Status::Ok();
-  if (walk.valid_bytes_after == 0) {
+  if (walk.impassable_at) return Impassable(path, walk);
+  if (refused == LogDamage::kImpassable) return Status::Ok();
+  if (walk.whole_bytes_after == 0) {
     if (log != nullptr) {
       log->Log(LogLevel::kWarning, path + " ends in an incomplete record of " +
                                        std::to_string(size - *walk.damaged_at) +
@@ -81,14 +136,14 @@ Status Judge(const std::string& path, const Walk& walk, uint64_t size, LogSink* 
     return Status::Ok();
   }
   return Status::Corruption("the write-ahead log " + path + " is damaged at byte " +
-                            std::to_string(*walk.damaged_at) + ", and " + std::to_string(walk.valid_bytes_after) +
+                            std::to_string(*walk.damaged_at) + ", and " + std::to_string(walk.whole_bytes_after) +
                             " bytes of valid records follow. Nothing was changed. To start without what "
                             "follows the damage, set RocksDB's option wal_recovery_mode=kPointInTimeRecovery");
 }
 
 }  // namespace
 
-Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogSink* log) {
+Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log) {
   std::vector<std::string> names;
   CAIRN_RETURN_IF_ERROR(FromRocks(env->GetChildren(directory, &names)));
   std::sort(names.begin(), names.end());
@@ -98,7 +153,7 @@ Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogSink* log
     Walk walk;
     uint64_t size = 0;
     CAIRN_RETURN_IF_ERROR(WalkFile(env, path, &walk, &size));
-    CAIRN_RETURN_IF_ERROR(Judge(path, walk, size, log));
+    CAIRN_RETURN_IF_ERROR(Judge(path, walk, size, refused, log));
   }
   return Status::Ok();
 }

@@ -2,6 +2,7 @@
 // Looks for damage in the write-ahead log that replaying it would pass over in silence.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/log_sink.h"
@@ -13,11 +14,16 @@ namespace cairn::store {
 // Point-in-time recovery stops at the first record that makes no sense, which is right for the torn
 // end a crash leaves: that was never confirmed to anybody. It would stop just so at a flipped bit in the
 // midst of confirmed commits, and drop all that follow. The two differ: behind a torn end there
-// are no more valid records.
+// are no more whole records, though parts of the torn one may be.
 //
-// Reads all log files of a closed store. kCorruption, naming file and byte, when valid records follow
-// damage; nothing is changed then. A torn end is only a warning to `log` (which may be null). Files that
-// RocksDB recycles end in old records by design and are not judged. kIoError: a file cannot be read.
-Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogSink* log);
+// Reads all log files of a closed store. kCorruption, naming file and byte, when whole records follow
+// damage, or when RocksDB would come upon a type of record which it cannot get past or stops at as if nothing were
+// missing; nothing is changed then. A torn end is only a warning to `log` (which may be null). Files that RocksDB
+// recycles (only an expert's option makes it do so) end in old records by design and are not judged; a valid
+// record of their own format tells them. kIoError: a file cannot be read.
+//
+// kImpassable: only the last of these reasons counts, and nobody is warned. For who has chosen what else recovery does with damage.
+enum class LogDamage : uint8_t { kAny, kImpassable };
+Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log);
 
 }  // namespace cairn::store

@@ -329,6 +329,7 @@ Status WriteTransaction::Prepare(ByteView name, Durability durability) {
   } else {
     open_batch_->Clear();
   }
+  if (durability != Durability::kSync) impl.log_writes_without_sequence.fetch_add(1, std::memory_order_relaxed);
   name_ = name;
   state_ = State::kPrepared;
   return Status::Ok();
@@ -394,6 +395,7 @@ Status WriteTransaction::Rollback() {
   const bool prepared = state_ == State::kPrepared;
   if (prepared) status = rocks_->Rollback();
   if (!status.ok()) return FromRocks(status);
+  if (prepared) store_->impl_->log_writes_without_sequence.fetch_add(1, std::memory_order_relaxed);
   // RocksDB keeps the name of what it rolled back taken until the object ends.
   Finish(/*reusable=*/!prepared);
   return Status::Ok();
