@@ -11,6 +11,7 @@ using store::SortedLoad;
 namespace {
 
 constexpr size_t kIdBytes = 4;
+constexpr uint64_t kRowsBetweenPolls = 1024;
 
 }  // namespace
 
@@ -93,21 +94,23 @@ Status TableLoad::MergeLate() {
   auto merged = std::make_unique<SortedLoad>(store_, Family::kData, /*few_files=*/options_.by_files);
   LoadReader early(*load_);
   CAIRN_RETURN_IF_ERROR(early.SeekToFirst());
-  CAIRN_RETURN_IF_ERROR(SortRows(late_.get(), [&](ByteView key, ByteView value) {
-    for (; early.Valid() && early.key() < key; ) {
-      CAIRN_RETURN_IF_ERROR(merged->Add(early.key(), early.value()));
-      CAIRN_RETURN_IF_ERROR(early.Next());
+  uint64_t moved_count = 0;
+  const auto move_early = [&] {
+    if (++moved_count % kRowsBetweenPolls == 0 && options_.interrupted && options_.interrupted()) {
+      return Status::Of(Status::Code::kInterrupted);
     }
+    CAIRN_RETURN_IF_ERROR(merged->Add(early.key(), early.value()));
+    return early.Next();
+  };
+  CAIRN_RETURN_IF_ERROR(SortRows(late_.get(), [&](ByteView key, ByteView value) {
+    while (early.Valid() && early.key() < key) CAIRN_RETURN_IF_ERROR(move_early());
     if (early.Valid() && early.key() == key) {
       duplicate_ = {.index = 0, .key = {}, .value = {}, .primary_key = std::string(key), .row_value = std::string(value)};
       return Status::DuplicateKey();
     }
     return merged->Add(key, value);
   }));
-  while (early.Valid()) {
-    CAIRN_RETURN_IF_ERROR(merged->Add(early.key(), early.value()));
-    CAIRN_RETURN_IF_ERROR(early.Next());
-  }
+  while (early.Valid()) CAIRN_RETURN_IF_ERROR(move_early());
   late_.reset();
   load_ = std::move(merged);
   return load_->CutFile();

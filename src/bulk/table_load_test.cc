@@ -215,5 +215,18 @@ TEST_F(TableLoadTest, CanBeInterruptedWhileItSorts) {
   ExpectNothing();
 }
 
+// One late row, and all rows are written anew.
+TEST_F(TableLoadTest, CanBeInterruptedWhileItPutsLateRowsInPlace) {
+  bool stop = false;
+  auto load = NewLoad([&stop] { return stop; });
+  std::vector<Row> rows = Rows(kManyRows);
+  std::rotate(rows.begin(), rows.begin() + 1, rows.end());
+  ASSERT_TRUE(AddAll(*load, rows).ok());
+  stop = true;
+  EXPECT_EQ(Finish(*load).code(), Code::kInterrupted);
+  load.reset();
+  ExpectNothing();
+}
+
 }  // namespace
 }  // namespace cairn::bulk

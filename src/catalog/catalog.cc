@@ -364,6 +364,8 @@ Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table)
   PutNextIds(&batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
   Unpublish(name);
+  // What transactions that were prepared at the start had taken; none of those left has changed this table.
+  recovered_auto_increment_next_.erase(def.id);
   return LoadTable(std::move(def), store_->LatestSequence(), table);
 }
 

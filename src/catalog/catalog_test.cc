@@ -152,6 +152,17 @@ TEST_F(CatalogTest, TruncatingGivesNewIndexesAndForgetsTheCounters) {
   EXPECT_EQ(Dropped().size(), 2u);
 }
 
+TEST_F(CatalogTest, TruncatingForgetsWhatRecoveredTransactionsHadTaken) {
+  const TableDef before = Create(Def("d/one"), 5)->def();
+  LosePower();
+  TableId named{0};
+  ASSERT_TRUE(catalog->NoteRecoveredCounters(CountersKey(before.id), {.row_count = 1, .auto_increment_next = 1001}, &named));
+  EXPECT_EQ(Find("d/one")->auto_increment_next(), 1001u);
+  std::shared_ptr<Table> table;
+  ASSERT_TRUE(catalog->Truncate("d/one", &table).ok());
+  EXPECT_EQ(table->auto_increment_next(), 0u);
+}
+
 TEST_F(CatalogTest, TemporaryTablesAreGoneAfterARestart) {
   TableDef temporary = Def("tmp/x");
   temporary.temporary = true;

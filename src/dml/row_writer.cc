@@ -101,18 +101,23 @@ Status RowWriter::Insert(const RowRef& row) {
     if (table_->indexes()[index].unique()) CAIRN_RETURN_IF_ERROR(ClaimUnique(index, row.record));
   }
   if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeInsert(row));
+  CAIRN_RETURN_IF_ERROR(transaction_->ChangeRow([&] { return PutRow(row); }));
+  transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
+  return Status::Ok();
+}
+
+// With its entries; the primary key is new_primary_'s.
+Status RowWriter::PutRow(const RowRef& row) {
   row_value_.Clear();
   table_->rows().Encode(row.record, &row_value_);
   CAIRN_RETURN_IF_ERROR(transaction_->Insert(new_primary_.view(), row_value_.view(), lock_options_));
-  for (size_t index = 1; index < index_count; ++index) {
+  for (size_t index = 1; index < table_->indexes().size(); ++index) {
     new_entry_.key.Clear();
     new_entry_.value.Clear();
     table_->indexes()[index].EncodeEntry(row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
     CAIRN_RETURN_IF_ERROR(InsertEntry(new_entry_));
   }
-  CAIRN_RETURN_IF_ERROR(NoteInBuilds(row, new_primary_.view(), true));
-  transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
-  return Status::Ok();
+  return NoteInBuilds(row, new_primary_.view(), true);
 }
 
 Status RowWriter::InsertEncoded(size_t index, ByteView key, ByteView value) {
@@ -195,6 +200,11 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
   CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
   if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeUpdate(old_row, new_row, touched));
+  return transaction_->ChangeRow([&] { return ReplaceRow(old_row, new_row, touched); });
+}
+
+// With its entries; the primary keys are old_primary_'s and new_primary_'s.
+Status RowWriter::ReplaceRow(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
   row_value_.Clear();
   table_->rows().Encode(new_row.record, &row_value_);
   if (primary_changed_) CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
@@ -214,6 +224,13 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
 
 Status RowWriter::Delete(const RowRef& row) {
   EncodePrimary(row, &old_primary_);
+  CAIRN_RETURN_IF_ERROR(transaction_->ChangeRow([&] { return RemoveRow(row); }));
+  transaction_->AddTableCounters(table_->def().id, {.row_count = -1, .auto_increment_next = 0});
+  return Status::Ok();
+}
+
+// With its entries; the primary key is old_primary_'s.
+Status RowWriter::RemoveRow(const RowRef& row) {
   CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     old_entry_.key.Clear();
@@ -221,9 +238,7 @@ Status RowWriter::Delete(const RowRef& row) {
     table_->indexes()[index].EncodeEntry(row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
     CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
   }
-  CAIRN_RETURN_IF_ERROR(NoteInBuilds(row, old_primary_.view(), false));
-  transaction_->AddTableCounters(table_->def().id, {.row_count = -1, .auto_increment_next = 0});
-  return Status::Ok();
+  return NoteInBuilds(row, old_primary_.view(), false);
 }
 
 // The builder locks a delta while it applies and removes it, for a moment and never waiting for anybody.

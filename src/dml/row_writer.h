@@ -89,6 +89,9 @@ class RowWriter {
   Status ClaimPrimary();
   Status ClaimUnique(size_t index, const uint8_t* record);
   Status ClaimUniqueKey(size_t index);
+  Status PutRow(const RowRef& row);
+  Status ReplaceRow(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
+  Status RemoveRow(const RowRef& row);
   Status RemoveEntry(size_t index, ByteView key);
   Status InsertEntry(const Entry& entry);
   Status UpdateEntry(size_t index, const RowRef& old_row, const RowRef& new_row);

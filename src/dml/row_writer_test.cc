@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index_bounds.h"
 #include "catalog/testing.h"
+#include "txn/range_walk.h"
 #include "txn/txn_testing.h"
 
 namespace cairn::dml {
@@ -386,6 +388,42 @@ TEST_F(SmallTableTest, AUniqueKeyWaitsForTheDeletionOfItsRow) {
     ASSERT_TRUE(second->Commit(Durability::kOs).ok());
   }
   EXPECT_EQ(Committed(), EntriesOf({Row(11, 10, "b"), Row(20, 20, "a")}));
+}
+
+// Not everybody undoes the statement after a wait in vain. All of an index is locked by a reader, so that a row gets no entry there.
+TEST_F(SmallTableTest, ARowThatWaitsInVainForARangeChangesNothing) {
+  const TestRecord one = Row(1, 10, "a");
+  CommitRows({one});
+  for (const bool has_written : {false, true}) {
+    SCOPED_TRACE(has_written);
+    const IndexId index = access->indexes()[2].id();
+    const IndexBounds bounds(index);
+    auto reader = Begin(), transaction = Begin();
+    txn::RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), index, bounds.lower(), bounds.upper(), true, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.ExtendToEnd());
+    ByteBuffer key;
+    access->primary().EncodePrimaryKey(one.data(), 0, &key);
+    ASSERT_TRUE(transaction->Lock(key.view(), kNoWait, nullptr).ok());
+    if (has_written) {
+      ASSERT_TRUE(Update(*transaction, one, Row(1, 11, "a"), {1}).ok());
+    }
+    const int32_t unique = has_written ? 11 : 10;
+    EXPECT_TRUE(Insert(*transaction, Row(2, 20, "b")).Is(Code::kLockBusy));
+    EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(3, 30, "c"), {0, 1, 2}).Is(Code::kLockBusy));
+    EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(1, unique, "d"), {2}).Is(Code::kLockBusy));
+    EXPECT_EQ(transaction->HasWrites(), has_written);
+    EXPECT_EQ(transaction->PendingTableCounters(TableId(1)).row_count, 0);
+    walk.End();
+    ASSERT_TRUE(reader->Rollback().ok());
+    // What it has claimed is still its own.
+    ASSERT_TRUE(Insert(*transaction, Row(2, 20, "b")).ok());
+    ASSERT_TRUE(writer.Delete({Row(2, 20, "b").data()}).ok());
+    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+    EXPECT_EQ(Committed(), EntriesOf({Row(1, unique, "a")}));
+    EXPECT_EQ(live[TableId(1)].row_count, 1);
+  }
 }
 
 }  // namespace

@@ -150,7 +150,6 @@ Status Referee::BindWriter(Node* node) {
   if (node->has_index_on_virtual_column) {
     return Status::NotSupported("a foreign key's change of rows of a table with an index on a virtual column");
   }
-  changed_tables_.insert(node->name);
   if (node->writer_statement == statement_) return Status::Ok();
   node->writer.Bind(use_.transaction, node->access.get(), use_.lock);
   node->writer_statement = statement_;

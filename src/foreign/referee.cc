@@ -17,7 +17,6 @@ Status Referee::Begin(const Use& use) {
   use_ = use;
   ++statement_;
   failure_ = {};
-  changed_tables_.clear();
   updating_.clear();
   CAIRN_RETURN_IF_ERROR(relations_.NodeOf(use.table->def().name, &node_));
   CAIRN_RETURN_IF_ERROR(relations_.LinksAsChild(node_, &as_child_));

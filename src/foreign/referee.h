@@ -2,7 +2,6 @@
 // Sees to it that foreign keys hold: asks parents for rows, and does to children what the keys say.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -79,8 +78,6 @@ class Referee final : public dml::RowGuard {
   Status AfterDelete(const uint8_t* record);
 
   const Failure& failure() const { return failure_; }
-  // Names of the tables whose rows were changed since Begin(), but for the statement's own changes.
-  const std::set<std::string>& changed_tables() const { return changed_tables_; }
 
  private:
   struct ChildRow;
@@ -125,7 +122,6 @@ class Referee final : public dml::RowGuard {
   bool delete_changes_children_ = false;
   std::vector<const Node*> updating_;  // tables an update is under way in, the statement's first
   Failure failure_;
-  std::set<std::string> changed_tables_;
 
   scan::RowReader reader_;
   ByteBuffer key_;

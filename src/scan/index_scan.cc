@@ -42,7 +42,7 @@ Status IndexScan::BeginRange(bool forward, ByteView lower, ByteView upper) {
 
 Status IndexScan::OpenBetweenBounds(bool forward) {
   range_.End();
-  if (reader_->mode().ranges) CAIRN_RETURN_IF_ERROR(BeginRange(forward, lower_.view(), upper_.view()));
+  if (LocksRanges()) CAIRN_RETURN_IF_ERROR(BeginRange(forward, lower_.view(), upper_.view()));
   CAIRN_RETURN_IF_ERROR(OpenCursor());
   forward ? cursor_.SeekToFirst() : cursor_.SeekToLast();
   return Status::Ok();
@@ -245,7 +245,7 @@ Status IndexScan::CheckAgain(ByteView key, ByteView value, bool* take) {
 
 // Opens the cursor over what is committed now and moves it past the position given last.
 Status IndexScan::Refresh(bool forward) {
-  if (reader_->mode().ranges && !range_.is_active()) {
+  if (LocksRanges() && !range_.is_active()) {
     ByteBuffer above;
     above.Assign(position_.view());
     above.AppendU8(0);

@@ -15,7 +15,10 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
     case Code::kNotFound: return HA_ERR_KEY_NOT_FOUND;
     case Code::kDuplicateKey: return HA_ERR_FOUND_DUPP_KEY;
     case Code::kLockTimeout:
-    case Code::kLockBusy: return HA_ERR_LOCK_WAIT_TIMEOUT;
+    case Code::kLockBusy:
+      // No handler of a function or trigger is to go on with a part of what its statement was to do.
+      if (thd->in_sub_stmt != 0) thd->mark_transaction_to_rollback(thd->transaction_rollback_request);
+      return HA_ERR_LOCK_WAIT_TIMEOUT;
     case Code::kDeadlock:
       thd->mark_transaction_to_rollback(true);
       return HA_ERR_LOCK_DEADLOCK;

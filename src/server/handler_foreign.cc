@@ -161,13 +161,7 @@ Status Handler::ChangeWithChildren(const std::function<Status()>& change) {
     if (undone.ok()) (void)transaction.ReleaseSavepoint(savepoint);
     return undone.ok() ? std::move(status) : Status(undone.code(), std::string(undone.message()));
   }
-  CAIRN_RETURN_IF_ERROR(transaction.ReleaseSavepoint(savepoint));
-  for (const std::string& name : referee_->changed_tables()) {
-    const SqlName sql = SqlNameOf(name);
-    std::string key = sql.database + '\0' + sql.table + '\0';
-    mysql_query_cache_invalidate4(ha_thd(), key.data(), static_cast<unsigned>(key.size()), 1);
-  }
-  return status;
+  return transaction.ReleaseSavepoint(savepoint);
 }
 
 // What the error of a change says.

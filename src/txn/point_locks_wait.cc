@@ -234,7 +234,11 @@ LockOwner* PointLocks::FindVictim(LockOwner& start) {
   while (!open.empty() && last == nullptr) {
     LockOwner* owner = open.back();
     open.pop_back();
-    ForEachBlocker(*owner->waiting_for_, [&](LockOwner& blocker) {
+    const LockRequest& wait = *owner->waiting_for_;
+    // It then waits for all that those before it in the queue wait for, so their own blockers are found with its: a queue for a row that
+    // many want to change is gone through once, not once for each who waits in it.
+    const bool covers_queue = wait.mode == LockMode::kExclusive && wait.upgrades == nullptr;
+    ForEachBlocker(wait, [&](LockOwner& blocker) {
       if (&blocker == &start) {
         last = owner;
         return false;
@@ -242,7 +246,7 @@ LockOwner* PointLocks::FindVictim(LockOwner& start) {
       if (blocker.visit_epoch_ != epoch && blocker.waiting_for_ != nullptr) {
         blocker.visit_epoch_ = epoch;
         blocker.visited_from_ = owner;
-        open.push_back(&blocker);
+        if (!covers_queue || blocker.waiting_for_->entry != wait.entry) open.push_back(&blocker);
       }
       return true;
     });

@@ -28,6 +28,18 @@ void Transaction::BeforeChange() {
   }
 }
 
+// The marker in the batch is nothing that others look at, so the latch is not needed for it.
+void Transaction::BeginRow() {
+  BeforeChange();
+  writes_->SetSavepoint();
+}
+
+Status Transaction::EndRow(Status status) {
+  if (status.ok()) return writes_->PopSavepoint();
+  Status undone = UndoWrites();
+  return undone.ok() ? std::move(status) : std::move(undone);
+}
+
 SavepointId Transaction::SetSavepoint() {
   Savepoint& savepoint = savepoints_.emplace_back();
   savepoint.id = ++last_savepoint_;

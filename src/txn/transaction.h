@@ -132,6 +132,14 @@ class Transaction final : public LockOwner {
   Status Delete(store::Family family, ByteView key);
   Status SingleDelete(store::Family family, ByteView key);
 
+  // Makes the changes of one row: all that `change` (returning a Status) makes, or none when it fails, as an insertion may wait in vain
+  // after others were made, and not everybody then undoes the statement. Locks stay. `change` does not touch counters or savepoints.
+  template <typename Change>
+  Status ChangeRow(const Change& change) {
+    BeginRow();
+    return EndRow(change());
+  }
+
   // Adds to the counters of a table when the transaction commits; undone with a savepoint.
   void AddTableCounters(TableId table, const store::TableCounters& change);
   // What AddTableCounters gathered so far for a table.
@@ -212,6 +220,8 @@ class Transaction final : public LockOwner {
 
   // Makes `writes_` ready for a change and sets the savepoints that wait for one.
   void BeforeChange();
+  void BeginRow();
+  Status EndRow(Status status);
   void OpenWrites();
   void NoteWritten(IndexId index);
   static uint64_t BitOf(IndexId index) { return uint64_t{1} << (index.value % 64); }
