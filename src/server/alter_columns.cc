@@ -3,6 +3,7 @@
 #include "server/alter_columns.h"
 
 #include "codec/row_history.h"
+#include "server/alter_values.h"
 #include "server/table_map.h"
 
 namespace cairn::server {
@@ -24,6 +25,7 @@ Status TakeInitialValue(const TABLE& altered, Field* field, const codec::ColumnL
   if (!IsTheSameForAllRows(*field)) return Status::InvalidArgument("a column that differs in each existing row");
   const int stored = field->set_default();
   if (stored != kStored && stored != kTimePartDropped) return Status::InvalidArgument("a default that does not fit");
+  if (!SatisfiesColumnCheck(*field)) return Status::InvalidArgument("a default that not all rows may have");
   codec::InitialValue initial = codec::InitialValueIn(layout, altered.record[0]);
   column->initial = initial.is_null ? catalog::InitialKind::kNull : catalog::InitialKind::kValue;
   column->initial_value = std::move(initial.value);

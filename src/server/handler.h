@@ -72,6 +72,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   uint max_supported_key_part_length() const override { return kKeyBytesMax; }
   uint max_supported_record_length() const override { return HA_MAX_REC_LENGTH; }
   const key_map* keys_to_use_for_scanning() override { return &key_map_full; }
+  // The query cache does not ask an engine which versions a connection may see.
+  uint8 table_cache_type() override { return HA_CACHE_TBL_NOCACHE; }
   int open(const char* name, int mode, uint test_if_locked) override;
   int close() override;
   int extra(ha_extra_function operation) override;
@@ -195,6 +197,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void BindReader(bool is_only_look = false);
   bool IsSequence() const;
   int CheckReadView(unsigned index);
+  bool ChecksUniqueByReading(uint key) const;
+  bool LooksForOverlaps(uint part_count) const;
   bool WritesRows() const { return get_lock_type() == F_WRLCK; }
 
   codec::ColumnSet WantedColumns() const;
@@ -252,6 +256,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void NoteAutoIncrement(const uchar* record);
   void NoteChangedAutoIncrement(const uchar* old_record, const uchar* new_record);
 
+  void MeasureIndexes();
   void UpdateIndexStatistics();
   bool IsForced(uint key) const;
   ha_rows RowsOfSharedValues(uint key, const key_range& min_key, const key_range& max_key) const;

@@ -5,6 +5,7 @@
 #include "catalog/column_history.h"
 #include "server/alter_columns.h"
 #include "server/alter_indexes.h"
+#include "server/alter_values.h"
 #include "server/errors.h"
 #include "server/foreign_keys.h"
 #include "server/table_map.h"
@@ -181,6 +182,10 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
       table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
     const char* const reason = PrimaryKeyReason(*changes);
     changes->unsupported_reason = reason != nullptr ? reason : ReasonToCopy(ha_thd(), *changes);
+    return HA_ALTER_INPLACE_NOT_SUPPORTED;
+  }
+  if (ChangesStoredValues(*table, *changes) || ChangesColumnCheck(*changes)) {
+    changes->unsupported_reason = "values of existing rows have to be computed or checked";
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
   }
   if ((wanted & kIndexChanges) != 0) return CheckIndexChanges(*table, *altered, wanted, changes);

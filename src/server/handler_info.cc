@@ -3,9 +3,10 @@
 #include "server/handler.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <vector>
 
+#include "base/index_bounds.h"
 #include "scan/table_check.h"
 #include "stats/cardinality.h"
 #include "stats/range_estimate.h"
@@ -15,7 +16,38 @@ namespace {
 
 constexpr ulong kMeanRowBytesUnknown = 100;
 
+// Seconds since 1970; 0 where it cannot be told. The server writes a table's definition file when it is made or altered.
+ulong TimeOfDefinition(const TABLE_SHARE& share) {
+  char path[FN_REFLEN];
+  strxnmov(path, sizeof path - 1, share.normalized_path.str, reg_ext, NullS);
+  MY_STAT file;
+  return my_stat(path, &file, MYF(0)) == nullptr ? 0 : static_cast<ulong>(file.st_ctime);
+}
+
 }  // namespace
+
+// What the rows and the other indexes take, in files (compressed) and memory, with what is not compacted away yet.
+void Handler::MeasureIndexes() {
+  const std::vector<codec::IndexCodec>& indexes = access_->indexes();
+  std::vector<cairn::IndexBounds> bounds;
+  std::vector<store::KeyRange> ranges;
+  bounds.reserve(indexes.size());  // the ranges point into it
+  for (const codec::IndexCodec& index : indexes) {
+    bounds.emplace_back(index.id());
+    ranges.push_back({bounds.back().lower(), bounds.back().upper()});
+  }
+  std::vector<store::RangeEstimate> sizes(ranges.size());
+  if (!GlobalEngine()->store().EstimateRanges(store::Family::kData, ranges, sizes).ok()) return;
+  stats.index_file_length = 0;
+  for (size_t index = 0; index < sizes.size(); ++index) {
+    const uint64_t bytes = sizes[index].file_bytes + sizes[index].memory_bytes;
+    if (index == 0) {
+      stats.data_file_length = bytes;
+    } else {
+      stats.index_file_length += bytes;
+    }
+  }
+}
 
 // Copies the index statistics of the table into the server's structures, sampling them anew when
 // the table has changed a lot since they were made.
@@ -52,23 +84,19 @@ int Handler::info(uint flags) {
     const uint64_t next = table_share->found_next_number_field == nullptr ? 0 : access_->table().auto_increment_next();
     stats.auto_increment_value = next == 0 ? 1 : next;
   }
+  // The optimizer, which asks for each statement, does without what has to be looked for; who asks for times shows it to a user.
+  const bool is_shown = !(flags & HA_STATUS_NO_LOCK) || (flags & HA_STATUS_TIME);
   if (flags & HA_STATUS_VARIABLE) {
     stats.records = access_->table().row_count();
     stats.deleted = 0;
-    std::array<store::KeyRange, 1> ranges;
-    std::array<store::RangeEstimate, 1> sizes;
-    IndexBounds(0, &lower_, &upper_);
-    ranges[0] = {lower_.view(), upper_.view()};
-    if (!(flags & HA_STATUS_NO_LOCK) &&
-        GlobalEngine()->store().EstimateRanges(store::Family::kData, ranges, sizes).ok()) {
-      stats.data_file_length = sizes[0].file_bytes + sizes[0].memory_bytes;
-    }
+    if (is_shown) MeasureIndexes();
     stats.mean_rec_length = stats.records == 0 || stats.data_file_length == 0
                                 ? kMeanRowBytesUnknown
                                 : static_cast<ulong>(stats.data_file_length / stats.records) + 1;
     // The optimizer takes a table of no rows for granted; ours may get some at any moment.
     if (stats.records == 0 && !(flags & HA_STATUS_TIME)) stats.records = 1;
   }
+  if ((flags & (HA_STATUS_TIME | HA_STATUS_CONST)) && is_shown) stats.create_time = TimeOfDefinition(*table_share);
   if (flags & HA_STATUS_CONST) {
     stats.block_size = 16384;
     UpdateIndexStatistics();

@@ -101,11 +101,35 @@ void Handler::IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) 
   upper->AppendBe32(access_->indexes()[index].id().value + 1);
 }
 
+// Whether the server itself keeps the key unique, by a look into the index before each row that it writes: a key of long columns, or one
+// WITHOUT OVERLAPS. What was not there must then stay away, and what others have not committed be waited for, at any isolation level.
+bool Handler::ChecksUniqueByReading(uint key) const {
+  if (key >= table_share->keys || !WritesRows() || table_share->tmp_table != NO_TMP_TABLE) return false;
+  const KEY& info = table->key_info[key];
+  if (info.algorithm != HA_KEY_ALG_LONG_HASH && !info.without_overlaps) return false;
+  const bool is_partition = table->file->ht != ht;  // and then cannot tell who asks
+  return is_partition || table->file->lookup_handler == this;
+}
+
+// Whether that look is for a period that would overlap another. It has only the begin of the range, but nothing with other values in the
+// columns before the period can overlap, nor has to stay away.
+bool Handler::LooksForOverlaps(uint part_count) const {
+  if (!ChecksUniqueByReading(active_index) || table->file->lookup_handler != this) return false;
+  const KEY& info = table->key_info[active_index];
+  if (!info.without_overlaps || part_count + 1 != info.user_defined_key_parts) return false;
+  // While rows are inserted one handler serves for all, and reads nothing else.
+  const int command = thd_sql_command(ha_thd());
+  return table->file != this || command == SQLCOM_INSERT || command == SQLCOM_INSERT_SELECT || command == SQLCOM_LOAD;
+}
+
 int Handler::OpenScan(unsigned index) {
   if (const int error = CheckReadView(index); error != 0) return error;
   JoinSession();
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
-  scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr});
+  scan_.Open(&reader_, {.index = index,
+                        .covering = covering_,
+                        .filter = filtered ? this : nullptr,
+                        .ranges = reader_.mode().locking && ChecksUniqueByReading(active_index)});
   narrowed_ = Narrowed::kNo;
   return 0;
 }
@@ -260,6 +284,11 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
     case HA_READ_AFTER_KEY:
       lower_.Assign(past.view());
       UpperBoundOfRange(&upper_);
+      if (LooksForOverlaps(part_count)) {
+        upper_.Clear();
+        access_->indexes()[index].EncodeSearchKey(key, part_count - 1, &upper_);
+        if (!codec::AdvancePastPrefix(&upper_)) return HA_ERR_KEY_NOT_FOUND;
+      }
       break;
     case HA_READ_BEFORE_KEY:
       LowerBoundOfRange(&lower_);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/alter_values.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace cairn::server {
+namespace {
+
+// By a column's number in the table that is altered.
+using Columns = std::vector<bool>;
+
+bool IsComputedInAnotherWay(const Field& before, const Create_field& after, const Alter_inplace_info& changes) {
+  if (before.vcol_info == nullptr || after.vcol_info == nullptr) return false;
+  if (!before.vcol_info->is_equal(after.vcol_info, false)) return true;
+  return (changes.handler_flags & ALTER_COLUMN_DEFAULT) != 0 &&
+         before.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
+}
+
+bool IsComputedFrom(const Field& field, const Columns& bases) {
+  MY_BITMAP* const found = &field.table->tmp_set;
+  bitmap_clear_all(found);
+  field.vcol_info->expr->walk(&Item::register_field_in_bitmap, true, found);
+  for (uint i = 0; i < bases.size(); ++i) {
+    if (bases[i] && bitmap_is_set(found, i)) return true;
+  }
+  return false;
+}
+
+// Adds to the columns those which are computed from them.
+void AddComputed(const TABLE& table, Columns* columns) {
+  if (table.vfield == nullptr) return;
+  for (bool is_complete = false; !is_complete;) {
+    is_complete = true;
+    for (Field** at = table.vfield; *at != nullptr; ++at) {
+      const Field& field = **at;
+      if ((*columns)[field.field_index] || !IsComputedFrom(field, *columns)) continue;
+      (*columns)[field.field_index] = true;
+      is_complete = false;
+    }
+  }
+}
+
+}  // namespace
+
+bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes) {
+  constexpr uint kInKey = PART_KEY_FLAG, kTellsPartition = FIELD_IN_PART_FUNC_FLAG;
+  Columns stay(table.s->fields, false), differ(table.s->fields, true);
+  List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
+  while (const Create_field* after = fields++) {
+    if (after->field == nullptr) continue;
+    stay[after->field->field_index] = true;
+    differ[after->field->field_index] = IsComputedInAnotherWay(*after->field, *after, changes);
+  }
+  AddComputed(table, &differ);
+  for (uint i = 0; i < table.s->fields; ++i) {
+    const Field& field = *table.field[i];
+    if (!differ[i]) continue;
+    if ((field.flags & kTellsPartition) != 0) return true;
+    if (stay[i] && (field.stored_in_db() || (field.flags & kInKey) != 0)) return true;
+  }
+  return false;
+}
+
+bool ChangesColumnCheck(const Alter_inplace_info& changes) {
+  List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
+  while (const Create_field* after = fields++) {
+    if (after->check_constraint == nullptr) continue;
+    if (after->field == nullptr) {
+      if (after->vcol_info != nullptr) return true;
+      continue;
+    }
+    const Virtual_column_info* const before = after->field->check_constraint;
+    if (before == after->check_constraint) continue;
+    if (before == nullptr || !before->is_equal(after->check_constraint, false)) return true;
+  }
+  return false;
+}
+
+bool SatisfiesColumnCheck(const Field& field) {
+  if (field.check_constraint == nullptr) return true;
+  Item* const check = field.check_constraint->expr;
+  MY_BITMAP* const read = &field.table->tmp_set;
+  bitmap_clear_all(read);
+  check->walk(&Item::register_field_in_bitmap, true, read);
+  bitmap_clear_bit(read, field.field_index);
+  if (!bitmap_is_clear_all(read)) return false;
+  bitmap_set_bit(read, field.field_index);
+  MY_BITMAP* const old_read_set = field.table->read_set;
+  field.table->read_set = read;
+  const bool is_false = check->val_int() == 0 && !check->null_value;
+  field.table->read_set = old_read_set;
+  return !is_false;
+}
+
+}  // namespace cairn::server

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What ALTER TABLE does to values that columns are computed to, and to what existing rows have to satisfy.
+#pragma once
+
+#include "server/server_headers.h"
+
+namespace cairn::server {
+
+// Whether a column that stays is computed to other values afterwards, directly or through others, and these are stored, in an index, or
+// tell which partition a row is in; or whether a column that tells a row's partition goes. It does so when the statement drops a column
+// it is computed from and adds another of that name, changes the expression of one, or the DEFAULT that an expression asks for. The
+// server tells only of the columns whose own expressions change. Uses table.tmp_set.
+bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes);
+
+// Whether a column that stays gets another CHECK of its own, or a virtual one comes with one: whether the rows that are there satisfy it,
+// only a copy finds out.
+bool ChangesColumnCheck(const Alter_inplace_info& changes);
+
+// Whether what is in `field`'s place in the record satisfies the column's own CHECK, in whatever row; false also when that depends on
+// other columns.
+bool SatisfiesColumnCheck(const Field& field);
+
+}  // namespace cairn::server
