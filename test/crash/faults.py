@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import promises
 from .client import Connection, SqlError
 from .server import Server, StartFailed
 
@@ -232,7 +233,12 @@ def log_cut(scene: Scene) -> list[str]:
     return _damaged(scene, logs[-1], _cut, True) if logs else ["no log to damage"]
 
 
+def flushes_fail_under_commits(scene: Scene) -> list[str]:
+    return promises.flushes_fail(scene.server)
+
+
 CAIRN_FAULTS = (
+    flushes_fail_under_commits,
     directory_missing,
     directory_is_a_file,
     newer_format,
