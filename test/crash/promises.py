@@ -51,15 +51,16 @@ class _Writers:
 
 def _logged(server: Server) -> int:
     """Rows inserted into the table by the binary logs."""
-    logs = sorted(path for path in server.data.glob("binlog.*") if path.suffix != ".index" and path.suffix[1:].isdigit())
+    logs = sorted(path for path in server.data.glob("binlog.*") if path.suffix[1:].isdigit())
     command = [server.tool("mariadb-binlog"), "--no-defaults", "--base64-output=decode-rows", "-v", *map(str, logs)]
     text = subprocess.run(command, capture_output=True, check=True).stdout.decode("utf-8", "replace")
     return len(re.findall(r"^### INSERT INTO `sound`.`promised`", text, re.M))
 
 
 def flushes_fail(server: Server) -> list[str]:
-    """The directory of the engine's files goes away while connections commit, and a flush finds it gone. What had come into
-    the binary log by then must be in the table after the next start; and there must be one, with nothing left to decide by hand."""
+    """The directory of the engine's files goes away while connections commit, and a flush finds it gone. What had come
+    into the binary log by then must be in the table after the next start; and there must be one, with nothing left to
+    decide by hand."""
     server.start()
     with server.connect() as connection:
         connection.query(f"CREATE TABLE {TABLE} (id INT PRIMARY KEY) ENGINE={server.engine.name}")
