@@ -142,8 +142,27 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
     std::lock_guard lock(mutex_);
     for (; !unsynced_names_.empty(); unsynced_names_.pop_back()) Undo(unsynced_names_.back());
     for (const auto& [path, bytes] : synced_) {
-      target()->Truncate(path, bytes, rocks::IOOptions(), nullptr).PermitUncheckedError();
+      if (!kept_part_.empty() && path.find(kept_part_) != std::string::npos) continue;
+      const bool fill = zeroes_logs_ && path.ends_with(".log");
+      fill ? FillFrom(path, bytes) : CutTo(path, bytes);
     }
+  }
+
+  void CutUnsynced(const std::string& path, uint64_t bytes_cut_off) {
+    std::lock_guard lock(mutex_);
+    uint64_t bytes = 0;
+    target()->GetFileSize(path, rocks::IOOptions(), &bytes, nullptr).PermitUncheckedError();
+    CutTo(path, std::max(synced_[path], bytes - std::min(bytes, bytes_cut_off)));
+  }
+
+  void KeepUnsynced(const std::string& part) {
+    std::lock_guard lock(mutex_);
+    kept_part_ = part;
+  }
+
+  void ZeroUnsyncedLogs() {
+    std::lock_guard lock(mutex_);
+    zeroes_logs_ = true;
   }
 
   void FailWrites(const std::string& part, uint64_t count) {
@@ -197,6 +216,15 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
 
   // All below: mutex_ is held.
   rocks::IOStatus JudgeName(const std::string& path) { return failing_names_.Judge(path, free_bytes_ == 0, &failed_count_); }
+  void CutTo(const std::string& path, uint64_t bytes) {
+    target()->Truncate(path, bytes, rocks::IOOptions(), nullptr).PermitUncheckedError();
+  }
+  void FillFrom(const std::string& path, uint64_t bytes) {
+    std::string text;
+    if (!rocks::ReadFileToString(target(), path, &text).ok() || text.size() <= bytes) return;
+    std::fill(text.begin() + static_cast<ptrdiff_t>(bytes), text.end(), '\0');
+    rocks::WriteStringToFile(target(), text, path).PermitUncheckedError();
+  }
   void NoteCreation(const std::string& path) {
     if (loses_names_) unsynced_names_.push_back({NameChange::Kind::kCreated, path, {}});
   }
@@ -235,6 +263,8 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   std::vector<NameChange> unsynced_names_;
   bool loses_names_ = false;
   std::map<std::string, uint64_t> synced_;  // guarded by mutex_, as are all below
+  std::string kept_part_;
+  bool zeroes_logs_ = false;
   std::string hold_part_;
   bool is_holding_ = false;
   bool passes_one_ = false;
@@ -355,6 +385,11 @@ void FaultEnvironment::Heal() {
   faults_->FailNames(std::string(), 0);
 }
 void FaultEnvironment::LoseNames() { faults_->LoseNames(); }
+void FaultEnvironment::KeepUnsynced(const std::string& part) { faults_->KeepUnsynced(part); }
+void FaultEnvironment::ZeroUnsyncedLogs() { faults_->ZeroUnsyncedLogs(); }
+void FaultEnvironment::CutUnsynced(const std::string& path, uint64_t bytes_cut_off) {
+  faults_->CutUnsynced(path, bytes_cut_off);
+}
 void FaultEnvironment::HoldWrites(const std::string& part) { faults_->HoldWrites(part); }
 void FaultEnvironment::AwaitHeldWrite() { faults_->AwaitHeldWrite(); }
 void FaultEnvironment::PassHeldWrite() { faults_->PassHeldWrite(); }

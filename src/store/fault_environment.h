@@ -31,6 +31,10 @@ class FaultEnvironment final : public Environment {
   void Thaw();
   // Cuts every file back to what was synced, and thaws.
   void LoseUnsynced();
+  // Of files whose path contains `part` that leaves all there is, as if the system had written them to disk by itself.
+  void KeepUnsynced(const std::string& part);
+  // Of logs that leaves zeros in place of what was not synced, as where a file's size was written before its data.
+  void ZeroUnsyncedLogs();
   // From now on that also undoes creations, links, renames and removals in folders that were not synced since.
   void LoseNames();
 
@@ -56,6 +60,8 @@ class FaultEnvironment final : public Environment {
   // false when there is none or it is shorter.
   bool FlipBit(const std::string& directory, const std::string& part, uint64_t byte);
   bool Truncate(const std::string& directory, const std::string& part, uint64_t bytes_cut_off);
+  // Of one file, by its path; but nothing of what was synced.
+  void CutUnsynced(const std::string& path, uint64_t bytes_cut_off);
   void WriteFile(const std::string& path, const std::string& text);
   // Paths in a directory that contain `part`, sorted.
   std::vector<std::string> Files(const std::string& directory, const std::string& part);

@@ -17,6 +17,7 @@
 #include "store/family_source.h"
 #include "store/held_indexes.h"
 #include "store/load_pace.h"
+#include "store/log_order.h"
 #include "store/log_release.h"
 #include "store/read_pressure.h"
 #include "store/rocks_options.h"
@@ -63,6 +64,7 @@ class Store::Impl {
   std::shared_ptr<WriteGateKeeper> gate;
   std::shared_ptr<HeldIndexes> held_indexes;
   std::shared_ptr<LogRelease> log_release;
+  std::shared_ptr<LogOrder> log_order;
   std::shared_ptr<rocks::Statistics> statistics;
   std::unique_ptr<rocks::TransactionDB> db;
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them

@@ -173,6 +173,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status wal = CheckWalFiles(env, options.directory, refused, options.log); !wal.ok()) {
     return WithDirectory(options.directory, wal.code(), wal.message());
   }
+  if (Status synced = SyncFoundLogs(env, options.directory); !synced.ok()) return OpenError(env, options.directory, synced);
 
   const bool in_memory = options.environment != nullptr;
   const std::shared_ptr<rocks::SstFileManager> files = MakeFileManager(env, in_memory ? 0 : kDeleteBytesPerSecond);
@@ -188,9 +189,10 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
 
   impl->held_indexes = std::make_shared<HeldIndexes>(options.memory_bytes / kHeldIndexesShare);
   impl->log_release = std::make_shared<LogRelease>();
+  impl->log_order = std::make_shared<LogOrder>();
   RocksOptions derived;
   if (Status status = DeriveRocksOptions(options, env, files,
-                                         {impl->gate, compactions, impl->held_indexes, impl->log_release}, &derived);
+                                         {impl->gate, compactions, impl->held_indexes, impl->log_release, impl->log_order}, &derived);
       !status.ok()) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
@@ -210,6 +212,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (!status.ok()) return OpenError(env, options.directory, status);
   impl->db.reset(db);
   impl->root = db->GetRootDB();
+  impl->log_order->Watch(impl->root);
   std::copy(handles.begin(), handles.end(), impl->handles.begin());
   impl->compaction_hold = std::make_unique<CompactionHold>(impl->root, handles[static_cast<size_t>(Family::kData)]);
   impl->gate->CheckFreeSpace();
@@ -231,6 +234,7 @@ Status Store::Close() {
   // What was acknowledged with less than kSync would survive this process anyway; after an orderly
   // close it survives loss of power too.
   const rocks::Status synced = impl_->root->SyncWAL();
+  impl_->log_order->Watch(nullptr);
   impl_->held_indexes->ReleaseAll();
   for (rocks::ColumnFamilyHandle*& handle : impl_->handles) {
     if (handle == nullptr) continue;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/log_order.h"
+
+#include <memory>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include "store/rocks_status.h"
+
+namespace cairn::store {
+
+void LogOrder::OnMemTableSealed(const rocks::MemTableInfo&) {
+  rocks::DB* const root = root_.load();
+  // Who is told of a failure is the write gate.
+  if (root != nullptr) root->SyncWAL().PermitUncheckedError();
+}
+
+Status SyncFoundLogs(rocks::Env* env, const std::string& directory) {
+  std::vector<std::string> names;
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->GetChildren(directory, &names)));
+  rocks::EnvOptions options;
+  options.use_mmap_writes = false;
+  bool found = false;
+  for (const std::string& name : names) {
+    if (!name.ends_with(".log")) continue;
+    found = true;
+    std::unique_ptr<rocks::WritableFile> file;
+    CAIRN_RETURN_IF_ERROR(FromRocks(env->ReopenWritableFile(directory + "/" + name, &file, options)));
+    CAIRN_RETURN_IF_ERROR(FromRocks(file->Fsync()));
+    CAIRN_RETURN_IF_ERROR(FromRocks(file->Close()));
+  }
+  if (!found) return Status::Ok();
+  std::unique_ptr<rocks::Directory> folder;
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->NewDirectory(directory, &folder)));
+  return FromRocks(folder->Fsync());
+}
+
+}  // namespace cairn::store
