@@ -37,7 +37,9 @@ bool IsSound(const RowHistory& history, const RecordLayout& layout) {
   }
   for (const DroppedColumn& column : history.dropped) {
     if (column.type > ColumnType::kBlob || present.contains(column.column_id)) return false;
-    if (!IsVariable(column.type) && (column.pack_length == 0 || column.pack_length > UINT16_MAX)) return false;
+    const bool may_be_empty = column.type == ColumnType::kFixedBytes;  // BINARY(0), as CREATE ... SELECT NULL makes it
+    if (!IsVariable(column.type) && column.pack_length == 0 && !may_be_empty) return false;
+    if (!IsVariable(column.type) && column.pack_length > UINT16_MAX) return false;
     if (!dropped.insert(column.column_id).second) return false;
   }
   for (const InitialValue& value : history.initial_values) {

@@ -255,6 +255,12 @@ TEST(RowHistory, HistoriesThatForgetAColumnAreNotSound) {
   EXPECT_FALSE(IsSound({.versions = {{1, 3}}, .dropped = {}, .initial_values = {fits}}, layout));
   EXPECT_FALSE(IsSound({.versions = {{1, 1}}, .dropped = {}, .initial_values = {fits}}, layout));
   EXPECT_FALSE(IsSound({.versions = {}, .dropped = {{.column_id = 1}}, .initial_values = {}}, layout));
+  const auto dropped = [](ColumnType type, uint32_t bytes) {
+    return RowHistory{.versions = {{1, 2, 3}}, .dropped = {{.column_id = 3, .type = type, .nullable = true, .pack_length = bytes}}, .initial_values = {}};
+  };
+  EXPECT_TRUE(IsSound(dropped(ColumnType::kFixedBytes, 0), layout));
+  EXPECT_FALSE(IsSound(dropped(ColumnType::kInteger, 0), layout));
+  EXPECT_FALSE(IsSound(dropped(ColumnType::kFixedBytes, 70'000), layout));
   EXPECT_FALSE(IsSound({.versions = {}, .dropped = {}, .initial_values = {null_of(5)}}, layout));
   EXPECT_FALSE(IsSound({.versions = {}, .dropped = {}, .initial_values = {null_of(1)}}, layout));
   const InitialValue short_int{.column_id = 1, .is_null = false, .value = "ab"};

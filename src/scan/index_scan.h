@@ -49,7 +49,8 @@ class IndexScan {
     size_t index = 0;       // in TableDef::indexes
     bool covering = false;  // entries are enough; honoured only by consistent scans
     EntryFilter* filter = nullptr;
-    bool ranges = false;    // as ReadMode::ranges, which it adds to; only of locking scans
+    // Of locking scans: whether ReadMode::ranges says what it does.
+    enum class Ranges : uint8_t { kByMode, kAlways, kNever } ranges = Ranges::kByMode;
   };
 
   // Begins to use an index. `reader` says transaction, table and mode; it must outlive the scan.
@@ -104,7 +105,9 @@ class IndexScan {
   Status Refresh(bool forward);
   Status EndOrError() const;
   void KeepPosition();
-  bool LocksRanges() const { return reader_->mode().ranges || options_.ranges; }
+  bool LocksRanges() const {
+    return options_.ranges == Options::Ranges::kByMode ? reader_->mode().ranges : options_.ranges == Options::Ranges::kAlways;
+  }
   bool is_primary() const { return options_.index == 0; }
   void SetPlain() {
     is_plain_ = !reader_->mode().locking && options_.filter == nullptr && (is_primary() || options_.covering);

@@ -17,12 +17,12 @@ bool IsComputedInAnotherWay(const Field& before, const Create_field& after, cons
          before.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
 }
 
-bool IsComputedFrom(const Field& field, const Columns& bases) {
-  MY_BITMAP* const found = &field.table->tmp_set;
-  bitmap_clear_all(found);
-  field.vcol_info->expr->walk(&Item::register_field_in_bitmap, true, found);
-  for (uint i = 0; i < bases.size(); ++i) {
-    if (bases[i] && bitmap_is_set(found, i)) return true;
+bool Reads(const TABLE& table, const Virtual_column_info& expression, const Columns& columns) {
+  MY_BITMAP* const read = const_cast<MY_BITMAP*>(&table.tmp_set);
+  bitmap_clear_all(read);
+  expression.expr->walk(&Item::register_field_in_bitmap, true, read);
+  for (uint i = 0; i < columns.size(); ++i) {
+    if (columns[i] && bitmap_is_set(read, i)) return true;
   }
   return false;
 }
@@ -34,12 +34,39 @@ void AddComputed(const TABLE& table, Columns* columns) {
     is_complete = true;
     for (Field** at = table.vfield; *at != nullptr; ++at) {
       const Field& field = **at;
-      if ((*columns)[field.field_index] || !IsComputedFrom(field, *columns)) continue;
+      if ((*columns)[field.field_index] || !Reads(table, *field.vcol_info, *columns)) continue;
       (*columns)[field.field_index] = true;
       is_complete = false;
     }
   }
 }
+
+// Whether a CHECK, which stays as it is, has to be asked anew. What is dropped takes a table's CHECK of it alone with it.
+bool ChangesCheckedValues(const TABLE& table, const Columns& stay, const Columns& differ) {
+  Columns stay_and_differ = differ;
+  for (uint i = 0; i < table.s->fields; ++i) {
+    stay_and_differ[i] = stay[i] && differ[i];
+    const Virtual_column_info* const check = table.field[i]->check_constraint;
+    if (stay[i] && check != nullptr && Reads(table, *check, differ)) return true;
+  }
+  for (uint i = table.s->field_check_constraints; i < table.s->table_check_constraints; ++i) {
+    if (Reads(table, *table.check_constraints[i], stay_and_differ)) return true;
+  }
+  return false;
+}
+
+// Whatever it has to say of a condition.
+class Unheard final : public Internal_error_handler {
+ public:
+  bool handle_condition(THD*, uint, const char*, Sql_condition::enum_warning_level*, const char*, Sql_condition**) override {
+    heard_ = true;
+    return true;
+  }
+  bool heard() const { return heard_; }
+
+ private:
+  bool heard_ = false;
+};
 
 }  // namespace
 
@@ -59,7 +86,7 @@ bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes) {
     if ((field.flags & kTellsPartition) != 0) return true;
     if (stay[i] && (field.stored_in_db() || (field.flags & kInKey) != 0)) return true;
   }
-  return false;
+  return ChangesCheckedValues(table, stay, differ);
 }
 
 bool ChangesColumnCheck(const Alter_inplace_info& changes) {
@@ -88,9 +115,13 @@ bool SatisfiesColumnCheck(const Field& field) {
   bitmap_set_bit(read, field.field_index);
   MY_BITMAP* const old_read_set = field.table->read_set;
   field.table->read_set = read;
+  Unheard conditions;
+  THD* const thd = field.table->in_use;
+  thd->push_internal_handler(&conditions);
   const bool is_false = check->val_int() == 0 && !check->null_value;
+  thd->pop_internal_handler();
   field.table->read_set = old_read_set;
-  return !is_false;
+  return !is_false && !conditions.heard();
 }
 
 }  // namespace cairn::server

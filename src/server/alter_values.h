@@ -7,7 +7,7 @@
 namespace cairn::server {
 
 // Whether a column that stays is computed to other values afterwards, directly or through others, and these are stored, in an index, or
-// tell which partition a row is in; or whether a column that tells a row's partition goes. It does so when the statement drops a column
+// tell which partition a row is in, or a CHECK reads them; or whether a column that tells a row's partition goes. It does so when the statement drops a column
 // it is computed from and adds another of that name, changes the expression of one, or the DEFAULT that an expression asks for. The
 // server tells only of the columns whose own expressions change. Uses table.tmp_set.
 bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes);

@@ -197,14 +197,16 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void BindReader(bool is_only_look = false);
   bool IsSequence() const;
   int CheckReadView(unsigned index);
-  bool ChecksUniqueByReading(uint key) const;
-  bool LooksForOverlaps(uint part_count) const;
+  enum class Look : uint8_t { kNone, kMaybe, kForHash, kForOverlap };
+  Look LookOf(uint key) const;
+  Status LockHash();
   bool WritesRows() const { return get_lock_type() == F_WRLCK; }
 
   codec::ColumnSet WantedColumns() const;
   void MakePlans(unsigned index, bool keyread);
   int Deliver(uchar* record, const Status& status, const scan::FoundRow& row, int end_error);
   Status DecodeRow(uchar* record, const scan::FoundRow& row);
+  bool MayLoseCursor() const;
   ByteView KeepValue(ByteView value);
   int OpenScan(unsigned index);
   int BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error);

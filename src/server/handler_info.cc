@@ -84,8 +84,8 @@ int Handler::info(uint flags) {
     const uint64_t next = table_share->found_next_number_field == nullptr ? 0 : access_->table().auto_increment_next();
     stats.auto_increment_value = next == 0 ? 1 : next;
   }
-  // The optimizer, which asks for each statement, does without what has to be looked for; who asks for times shows it to a user.
-  const bool is_shown = !(flags & HA_STATUS_NO_LOCK) || (flags & HA_STATUS_TIME);
+  // What has to be looked for is for users to see; the optimizer, and who opens a table of a thousand partitions, do without.
+  const bool is_shown = (flags & (HA_STATUS_TIME | HA_STATUS_VARIABLE_EXTRA)) != 0;
   if (flags & HA_STATUS_VARIABLE) {
     stats.records = access_->table().row_count();
     stats.deleted = 0;
@@ -96,7 +96,8 @@ int Handler::info(uint flags) {
     // The optimizer takes a table of no rows for granted; ours may get some at any moment.
     if (stats.records == 0 && !(flags & HA_STATUS_TIME)) stats.records = 1;
   }
-  if ((flags & (HA_STATUS_TIME | HA_STATUS_CONST)) && is_shown) stats.create_time = TimeOfDefinition(*table_share);
+  const bool is_opened = (flags & HA_STATUS_CONST) && !(flags & HA_STATUS_NO_LOCK);  // partitions are not asked later
+  if (is_shown || is_opened) stats.create_time = TimeOfDefinition(*table_share);
   if (flags & HA_STATUS_CONST) {
     stats.block_size = 16384;
     UpdateIndexStatistics();

@@ -3,6 +3,23 @@
 #include "server/handler.h"
 
 namespace cairn::server {
+namespace {
+
+// Whether a handler that writes rows reads nothing behind a key for the statement itself; so does a replica, which finds rows by
+// whole keys.
+bool OnlyInserts(THD* thd) {
+  switch (thd_sql_command(thd)) {
+    case SQLCOM_INSERT:
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_LOAD:
+    case SQLCOM_CREATE_TABLE:
+    case SQLCOM_BINLOG_BASE64_EVENT:
+    case SQLCOM_END: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
 
 using codec::ColumnSet;
 using scan::FoundRow;
@@ -59,9 +76,17 @@ void Handler::column_bitmaps_signal() {
 
 // --- Delivering rows ---
 
-// Blob columns will point into the value, but a cursor's views die when this transaction writes.
+// Whether something may detach the scan's cursor before it gives the next row: a change of this table, of rows that depend on others by
+// foreign keys, or the begin of a load, by this statement or by what it calls. The server may have passed pointers on to another record.
+bool Handler::MayLoseCursor() const {
+  THD* const thd = ha_thd();
+  return WritesRows() || thd_sql_command(thd) != SQLCOM_SELECT || thd->locked_tables_mode >= LTM_PRELOCKED ||
+         reader_.transaction().HasWritten(access_->primary().id());
+}
+
+// Blob columns will point into the value, but a cursor's views die with it.
 ByteView Handler::KeepValue(ByteView value) {
-  if (!has_blobs_ || !(WritesRows() || reader_.transaction().HasWritten(access_->primary().id()))) return value;
+  if (!has_blobs_ || !MayLoseCursor()) return value;
   kept_value_.Assign(value);
   return kept_value_.view();
 }
@@ -101,37 +126,38 @@ void Handler::IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) 
   upper->AppendBe32(access_->indexes()[index].id().value + 1);
 }
 
-// Whether the server itself keeps the key unique, by a look into the index before each row that it writes: a key of long columns, or one
+// How the server itself looks, before each row that it writes, whether a key is free that it keeps unique: one of long columns, or one
 // WITHOUT OVERLAPS. What was not there must then stay away, and what others have not committed be waited for, at any isolation level.
-bool Handler::ChecksUniqueByReading(uint key) const {
-  if (key >= table_share->keys || !WritesRows() || table_share->tmp_table != NO_TMP_TABLE) return false;
+Handler::Look Handler::LookOf(uint key) const {
+  if (key >= table_share->keys || !WritesRows() || table_share->tmp_table != NO_TMP_TABLE) return Look::kNone;
   const KEY& info = table->key_info[key];
-  if (info.algorithm != HA_KEY_ALG_LONG_HASH && !info.without_overlaps) return false;
-  const bool is_partition = table->file->ht != ht;  // and then cannot tell who asks
-  return is_partition || table->file->lookup_handler == this;
-}
-
-// Whether that look is for a period that would overlap another. It has only the begin of the range, but nothing with other values in the
-// columns before the period can overlap, nor has to stay away.
-bool Handler::LooksForOverlaps(uint part_count) const {
-  if (!ChecksUniqueByReading(active_index) || table->file->lookup_handler != this) return false;
-  const KEY& info = table->key_info[active_index];
-  if (!info.without_overlaps || part_count + 1 != info.user_defined_key_parts) return false;
-  // While rows are inserted one handler serves for all, and reads nothing else.
-  const int command = thd_sql_command(ha_thd());
-  return table->file != this || command == SQLCOM_INSERT || command == SQLCOM_INSERT_SELECT || command == SQLCOM_LOAD;
+  if (info.algorithm == HA_KEY_ALG_LONG_HASH) return Look::kForHash;
+  if (!info.without_overlaps) return Look::kNone;
+  if (table->file->ht != ht) return Look::kMaybe;  // a partition cannot tell who asks
+  // A handler that only inserts serves for the looks as well; for other statements there is one of their own.
+  const bool looks = table->file->lookup_handler == this && (table->file != this || OnlyInserts(ha_thd()));
+  return looks ? Look::kForOverlap : Look::kNone;
 }
 
 int Handler::OpenScan(unsigned index) {
+  using Ranges = scan::IndexScan::Options::Ranges;
   if (const int error = CheckReadView(index); error != 0) return error;
   JoinSession();
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
-  scan_.Open(&reader_, {.index = index,
-                        .covering = covering_,
-                        .filter = filtered ? this : nullptr,
-                        .ranges = reader_.mode().locking && ChecksUniqueByReading(active_index)});
+  const Look look = reader_.mode().locking ? LookOf(active_index) : Look::kNone;
+  const Ranges ranges = look == Look::kNone ? Ranges::kByMode : look == Look::kForHash ? Ranges::kNever : Ranges::kAlways;
+  scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr, .ranges = ranges});
   narrowed_ = Narrowed::kNo;
   return 0;
+}
+
+// Before a look for a hash. All who write the key look for it first, so that a lock on it is as good as one on what may lie there; and
+// nothing else is held up.
+Status Handler::LockHash() {
+  txn::LockOptions lock = reader_.mode().lock;
+  lock.mode = txn::LockMode::kExclusive;
+  lock.is_row = false;
+  return ActiveTransaction().Lock(search_key_.view(), lock, nullptr);
 }
 
 int Handler::BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error) {
@@ -258,6 +284,9 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
   const uint part_count = PartCount(active_index, parts);
   search_key_.Clear();
   access_->indexes()[index].EncodeSearchKey(key, part_count, &search_key_);
+  if (reader_.mode().locking && LookOf(active_index) == Look::kForHash) {
+    if (const Status locked = LockHash(); !locked.ok()) return Fail(locked);
+  }
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
   if (find_flag == HA_READ_KEY_EXACT && !covering_ && !virtual_from_entry_ && !filtered && IsPointKey(key, part_count)) {
     range_begin_.Clear();
@@ -284,7 +313,8 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
     case HA_READ_AFTER_KEY:
       lower_.Assign(past.view());
       UpperBoundOfRange(&upper_);
-      if (LooksForOverlaps(part_count)) {
+      // Nothing with other values in the columns before the period can overlap, nor has to stay away.
+      if (LookOf(active_index) == Look::kForOverlap) {
         upper_.Clear();
         access_->indexes()[index].EncodeSearchKey(key, part_count - 1, &upper_);
         if (!codec::AdvancePastPrefix(&upper_)) return HA_ERR_KEY_NOT_FOUND;

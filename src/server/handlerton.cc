@@ -129,8 +129,12 @@ int XaResult(const Status& status) {
   return kXaFailed;
 }
 
+// At the start also what the binary log has, which does not ask how it went and may never ask again.
 int CommitByXid(handlerton*, XID* xid) {
-  return XaResult(GlobalEngine()->transactions().CommitPrepared(NameOfXid(*xid), store::Durability::kSync));
+  const Status status = GlobalEngine()->transactions().CommitPrepared(NameOfXid(*xid), store::Durability::kSync);
+  const bool is_promised = xid->get_my_xid() != 0;
+  if (is_promised && !status.ok() && !status.Is(Status::Code::kNotFound)) GlobalEngine()->store().StopForPromised(status);
+  return XaResult(status);
 }
 
 int RollbackByXid(handlerton*, XID* xid) {
