@@ -145,7 +145,9 @@ int Handler::OpenScan(unsigned index) {
   JoinSession();
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
   const Look look = reader_.mode().locking ? LookOf(active_index) : Look::kNone;
-  const Ranges ranges = look == Look::kNone ? Ranges::kByMode : look == Look::kForHash ? Ranges::kNever : Ranges::kAlways;
+  // A transaction that a start found prepared has no lock on its hashes any more, but its entries are found by a walk that locks ranges.
+  const bool is_hash_enough = look == Look::kForHash && !GlobalEngine()->transactions().FoundPrepared(access_->indexes()[index].id());
+  const Ranges ranges = look == Look::kNone ? Ranges::kByMode : is_hash_enough ? Ranges::kNever : Ranges::kAlways;
   scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr, .ranges = ranges});
   narrowed_ = Narrowed::kNo;
   return 0;

@@ -61,6 +61,8 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
 
   rocks::IOStatus NewDirectory(const std::string& path, const rocks::IOOptions& options,
                                std::unique_ptr<rocks::FSDirectory>* directory, rocks::IODebugContext* dbg) override;
+  rocks::IOStatus NewRandomRWFile(const std::string& path, const rocks::FileOptions& options,
+                                  std::unique_ptr<rocks::FSRandomRWFile>* file, rocks::IODebugContext* dbg) override;
 
   rocks::IOStatus RenameFile(const std::string& from, const std::string& to, const rocks::IOOptions& options,
                              rocks::IODebugContext* dbg) override {
@@ -312,6 +314,29 @@ class FaultEnvironment::File final : public rocks::FSWritableFileOwnerWrapper {
   const std::string path_;
 };
 
+// Nobody writes to such a file.
+class FaultEnvironment::FoundFile final : public rocks::FSRandomRWFileOwnerWrapper {
+ public:
+  FoundFile(Faults* faults, std::string path, std::unique_ptr<rocks::FSRandomRWFile>&& file)
+      : FSRandomRWFileOwnerWrapper(std::move(file)), faults_(faults), path_(std::move(path)) {}
+
+  rocks::IOStatus Sync(const rocks::IOOptions& options, rocks::IODebugContext* dbg) override {
+    if (faults_->frozen_) return rocks::IOStatus::OK();
+    if (auto status = faults_->Judge(path_); !status.ok()) return status;
+    uint64_t bytes = 0;
+    rocks::IOStatus status = faults_->GetFileSize(path_, options, &bytes, dbg);
+    if (status.ok()) faults_->Synced(path_, bytes);
+    return status;
+  }
+  rocks::IOStatus Fsync(const rocks::IOOptions& options, rocks::IODebugContext* dbg) override {
+    return Sync(options, dbg);
+  }
+
+ private:
+  Faults* const faults_;
+  const std::string path_;
+};
+
 class FaultEnvironment::Folder final : public rocks::FSDirectoryWrapper {
  public:
   Folder(Faults* faults, std::string path, std::unique_ptr<rocks::FSDirectory>&& folder)
@@ -358,6 +383,16 @@ rocks::IOStatus FaultEnvironment::Faults::ReopenWritableFile(const std::string& 
   std::unique_ptr<rocks::FSWritableFile> inner;
   rocks::IOStatus status = target()->ReopenWritableFile(path, options, &inner, dbg);
   if (status.ok()) *file = std::make_unique<File>(this, path, std::move(inner));
+  return status;
+}
+
+rocks::IOStatus FaultEnvironment::Faults::NewRandomRWFile(const std::string& path, const rocks::FileOptions& options,
+                                                          std::unique_ptr<rocks::FSRandomRWFile>* file,
+                                                          rocks::IODebugContext* dbg) {
+  if (frozen_) return rocks::IOStatus::IOError("frozen");
+  std::unique_ptr<rocks::FSRandomRWFile> inner;
+  rocks::IOStatus status = target()->NewRandomRWFile(path, options, &inner, dbg);
+  if (status.ok()) *file = std::make_unique<FoundFile>(this, path, std::move(inner));
   return status;
 }
 

@@ -69,6 +69,7 @@ class FaultEnvironment final : public Environment {
  private:
   class Faults;
   class File;
+  class FoundFile;
   class Folder;
   std::shared_ptr<Faults> faults_;
   std::unique_ptr<rocks::Env> memory_;

@@ -20,14 +20,15 @@ void LogOrder::OnMemTableSealed(const rocks::MemTableInfo&) {
 Status SyncFoundLogs(rocks::Env* env, const std::string& directory) {
   std::vector<std::string> names;
   CAIRN_RETURN_IF_ERROR(FromRocks(env->GetChildren(directory, &names)));
-  rocks::EnvOptions options;
-  options.use_mmap_writes = false;
   bool found = false;
   for (const std::string& name : names) {
     if (!name.ends_with(".log")) continue;
+    // Whoever has the store open, which is found out later, may delete a log in between: it must not be made anew.
+    std::unique_ptr<rocks::RandomRWFile> file;
+    const rocks::Status opened = env->NewRandomRWFile(directory + "/" + name, &file, rocks::EnvOptions());
+    if (opened.IsNotFound() || opened.IsPathNotFound()) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocks(opened));
     found = true;
-    std::unique_ptr<rocks::WritableFile> file;
-    CAIRN_RETURN_IF_ERROR(FromRocks(env->ReopenWritableFile(directory + "/" + name, &file, options)));
     CAIRN_RETURN_IF_ERROR(FromRocks(file->Fsync()));
     CAIRN_RETURN_IF_ERROR(FromRocks(file->Close()));
   }

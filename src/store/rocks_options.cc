@@ -180,6 +180,9 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   config.input_strings_escaped = false;
   CAIRN_RETURN_IF_ERROR(FromRocks(
       rocks::GetDBOptionsFromString(config, db, options.expert_db_options, &derived->db)));
+  if (!derived->db.wal_dir.empty() && derived->db.wal_dir != options.directory) {
+    return Status::InvalidArgument("wal_dir: the logs are checked, synced and counted where the store is");
+  }
   const auto data = DataFamily(options, TableOptions(options, cache));
   CAIRN_RETURN_IF_ERROR(FromRocks(rocks::GetColumnFamilyOptionsFromString(
       config, data, options.expert_family_options, &derived->data)));

@@ -54,8 +54,10 @@ Status TransactionManager::RecoverPrepared() {
     CAIRN_RETURN_IF_ERROR(LockRecovered(*transaction));
     CAIRN_RETURN_IF_ERROR(transaction->ClaimRecovered());
     CAIRN_RETURN_IF_ERROR(CountRecovered(*transaction));
+    found_prepared_.insert(found_prepared_.end(), transaction->written_.begin(), transaction->written_.end());
     Detach(std::move(transaction));
   }
+  std::ranges::sort(found_prepared_);
   return Status::Ok();
 }
 

@@ -2,6 +2,7 @@
 // Makes transactions, lists them, and keeps those that are prepared without a connection.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -78,6 +79,10 @@ class TransactionManager {
   Status CommitPrepared(ByteView name, store::Durability durability);
   Status RollbackPrepared(ByteView name);
 
+  // Whether one of them has changed the index; also when it has ended since. What it had locked before the start that is no key it
+  // changed is forgotten. Costs nothing where none was found.
+  bool FoundPrepared(IndexId index) const { return std::ranges::binary_search(found_prepared_, index); }
+
   // Whether a prepared transaction has changed an index, with a connection or without; also while it is
   // being committed or rolled back. Others' commits are waited for where it can't be told at once.
   bool PreparedHaveWritten(IndexId index);
@@ -119,6 +124,7 @@ class TransactionManager {
   RangeLocks ranges_;
   IndexClaims claims_;
   const TransactionHooks hooks_;
+  std::vector<IndexId> found_prepared_;  // sorted; as RecoverPrepared() left it
   std::atomic<uint64_t> next_id_{1};
 
   // Of PreparedHaveWritten's callers; the ends of long changes tell them.
