@@ -326,7 +326,7 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
   PublishForeignKeys(change);
-  const uint64_t visible_since = IsNameOfCopy(from) ? store_->LatestSequence() : VisibleSince(from);
+  const uint64_t visible_since = IsNameOfCopy(from) || IsNameOfNewPartition(from) ? store_->LatestSequence() : VisibleSince(from);
   Unpublish(from);
   if (visible_since == 0) return Status::Ok();
   std::shared_ptr<Table> table;

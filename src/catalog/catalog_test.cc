@@ -278,6 +278,17 @@ TEST_F(CatalogTest, ViewsTooOldForATableStayTooOldWhenItIsRedefinedOrRenamed) {
   EXPECT_EQ(Find("d/two")->visible_since(), since);
 }
 
+// Rows come into it while views are taken, until it gets its name.
+TEST_F(CatalogTest, ViewsFromBeforeAPartitionHasItsRowsAreTooOldForIt) {
+  Create(Def("d/t#P#p0#TMP#"));
+  store::Batch batch(*store);
+  batch.Put(store::Family::kData, "row", "1");
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  const uint64_t view = store->LatestSequence();
+  ASSERT_TRUE(catalog->Rename("d/t#P#p0#TMP#", "d/t#P#p0").ok());
+  EXPECT_GT(Find("d/t#P#p0")->visible_since(), view);
+}
+
 TEST_F(CatalogTest, ALiveTableLearnsOfCommitsAndAReloadedOneReadsThem) {
   const auto table = Create(Def("d/one"));
   const store::TableCounters change{.row_count = 4, .auto_increment_next = 12};

@@ -139,7 +139,8 @@ Status Engine::ReclaimDropped() {
   CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
   for (const IndexId index : dropped) {
     if (worker_->stopping()) return Status::Ok();
-    if (transactions_->PreparedHaveWritten(index)) continue;  // it may write after the id was forgotten
+    // Who has may commit after the id was forgotten: what is prepared, and who has dropped a temporary table of the transaction.
+    if (transactions_->ActiveHaveWritten(index)) continue;
     const IndexBounds bounds(index);
     Status removed = store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper());
     if (removed.Is(Status::Code::kBusy)) continue;  // tried again before long; what the next one frees may help

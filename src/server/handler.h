@@ -197,10 +197,14 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void BindReader(bool is_only_look = false);
   bool IsSequence() const;
   int CheckReadView(unsigned index);
+  bool IsYoungTemporary();
   enum class Look : uint8_t { kNone, kMaybe, kForHash, kForOverlap };
   Look LookOf(uint key) const;
   Status LockHash();
-  bool WritesRows() const { return get_lock_type() == F_WRLCK; }
+  // Under LOCK TABLES, and in functions, the server tells no lock of a temporary table that was created there.
+  bool WritesRows() const {
+    return get_lock_type() == F_WRLCK || (get_lock_type() == F_UNLCK && table_share->tmp_table != NO_TMP_TABLE);
+  }
 
   codec::ColumnSet WantedColumns() const;
   void MakePlans(unsigned index, bool keyread);

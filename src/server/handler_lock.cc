@@ -89,9 +89,20 @@ txn::Transaction& Handler::ActiveTransaction() {
   return *autonomous_;
 }
 
+// A temporary table that a transaction has made, or given an index, after it took its view. Nobody else changes it, so that what there is
+// is what may be seen, as locking reads do.
+bool Handler::IsYoungTemporary() {
+  if (table_share->tmp_table == NO_TMP_TABLE || IsSequence() || !ActiveTransaction().has_read_view()) return false;
+  const uint64_t view = ActiveTransaction().ReadView()->sequence();
+  for (size_t index = 0; index < access_->indexes().size(); ++index) {
+    if (view < access_->table().visible_since(index)) return true;
+  }
+  return false;
+}
+
 void Handler::BindReader(bool is_only_look) {
   scan::ReadMode mode;
-  mode.locking = locking_ && !IsSequence();
+  mode.locking = (locking_ && !IsSequence()) || IsYoungTemporary();
   mode.skip_locked = skip_locked_;
   mode.only_look = is_only_look;
   // READ COMMITTED lets others insert where it has read, and nobody else inserts into a temporary table.
@@ -141,12 +152,13 @@ int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
   const bool is_plain = lock_type == TL_READ || lock_type == TL_READ_HIGH_PRIORITY;
   const bool belongs_to_select = thd->locked_tables_mode == LTM_PRELOCKED && called_by_plain_select_ &&
                                  !is_update_query(command) && thd_tx_isolation(thd) != ISO_SERIALIZABLE;
+  const bool skips = lock_type == TL_WRITE_SKIP_LOCKED || lock_type == TL_READ_SKIP_LOCKED;
   if (WritesRows()) {
-    SetReadMode(true, txn::LockMode::kExclusive, false);
+    SetReadMode(true, txn::LockMode::kExclusive, skips);
   } else if (command == SQLCOM_SELECT && is_plain) {
     SetReadMode(LocksPlainReads(thd), txn::LockMode::kShared, false);
   } else {
-    SetReadMode(!DefinesTables(command) && !(belongs_to_select && is_plain), txn::LockMode::kShared, false);
+    SetReadMode(!DefinesTables(command) && !(belongs_to_select && is_plain), txn::LockMode::kShared, skips);
   }
   const int error = BeginStatement(thd);
   return error == 0 && WritesRows() ? BeginForeignKeys(thd) : error;

@@ -170,8 +170,12 @@ bool CanReleaseMetadataLocks(handlerton*, THD* thd) {
   return session == nullptr || session->transaction().lock_count() == 0;
 }
 
+// SAVEPOINT of a name that is there releases the one of before and no newer ones; RELEASE SAVEPOINT means these, too.
 int ReleaseSavepoint(handlerton*, THD* thd, void* savepoint) {
-  return RaiseError(thd, Session::Of(thd)->transaction().ReleaseSavepoint(*static_cast<txn::SavepointId*>(savepoint)));
+  const txn::SavepointId id = *static_cast<txn::SavepointId*>(savepoint);
+  txn::Transaction& transaction = Session::Of(thd)->transaction();
+  const bool is_set_again = thd_sql_command(thd) == SQLCOM_SAVEPOINT;
+  return RaiseError(thd, is_set_again ? transaction.ForgetSavepoint(id) : transaction.ReleaseSavepoint(id));
 }
 
 int StartConsistentSnapshot(handlerton* hton, THD* thd) {

@@ -8,6 +8,12 @@
 
 namespace cairn::txn {
 
+namespace {
+
+constexpr SavepointId kForgotten = 0;  // no savepoint's
+
+}  // namespace
+
 // Savepoints that were set since the last change are the newest of all, so they are found at the end.
 void Transaction::BeforeChange() {
   assert(is_active() && !prepared_);
@@ -99,6 +105,16 @@ Status Transaction::ReleaseSavepoint(SavepointId savepoint) {
   const size_t at = FindSavepoint(savepoint);
   if (at == savepoints_.size()) return Status::NotFound();
   return ForgetFrom(at);
+}
+
+// What it has set in the batch goes with an older one's, or once all newer ones have gone.
+Status Transaction::ForgetSavepoint(SavepointId savepoint) {
+  const size_t at = FindSavepoint(savepoint);
+  if (at == savepoints_.size()) return Status::NotFound();
+  savepoints_[at].id = kForgotten;
+  size_t kept = savepoints_.size();
+  while (kept > 0 && savepoints_[kept - 1].id == kForgotten) --kept;
+  return ForgetFrom(kept);
 }
 
 void Transaction::StartStatement() {

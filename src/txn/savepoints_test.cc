@@ -103,7 +103,10 @@ class SavepointsModelTest : public SavepointsTest {
     const std::string name(1, static_cast<char>('a' + random() % 8));
     const std::string value = std::to_string(random() % 1000);
     const size_t count = model.savepoints.size();
-    switch (random() % 10) {
+    switch (random() % 11) {
+      case 4:
+        if (count == 0) return;
+        return ForgetOne(txn, model, random() % count);
       case 0:
         model.savepoints.emplace_back(txn.SetSavepoint(), model.rows);
         return;
@@ -149,6 +152,12 @@ class SavepointsModelTest : public SavepointsTest {
   static void Forget(Transaction& txn, Model& model, size_t at) {
     ASSERT_TRUE(txn.ReleaseSavepoint(model.savepoints[at].first).ok());
     model.savepoints.resize(at);
+  }
+
+  // As a savepoint of the same name does.
+  static void ForgetOne(Transaction& txn, Model& model, size_t at) {
+    ASSERT_TRUE(txn.ForgetSavepoint(model.savepoints[at].first).ok());
+    model.savepoints.erase(model.savepoints.begin() + static_cast<ptrdiff_t>(at));
   }
 };
 

@@ -180,6 +180,8 @@ class Transaction final : public LockOwner {
   SavepointId SetSavepoint();
   Status RollbackToSavepoint(SavepointId savepoint);  // kNotFound: no such savepoint (any more)
   Status ReleaseSavepoint(SavepointId savepoint);     // the same
+  // Forgets that one alone: newer ones can still be rolled back to.
+  Status ForgetSavepoint(SavepointId savepoint);
 
   bool HasWrites() const;
   uint64_t write_bytes() const;

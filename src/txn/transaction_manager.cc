@@ -174,11 +174,11 @@ std::vector<TransactionRow> TransactionManager::List() const {
 
 // Not prepared_ alone: a connection that goes away gives up its metadata locks before its transaction.
 // False: somebody is at something long.
-bool TransactionManager::LookForPrepared(IndexId index, bool* found) {
+bool TransactionManager::LookForWriter(IndexId index, bool only_prepared, bool* found) {
   const auto ends = [index](const auto& written) { return std::binary_search(written.begin(), written.end(), index); };
   *found = std::any_of(ending_.begin(), ending_.end(), ends);
   for (Transaction* one = transactions_; one != nullptr && !*found; one = one->next_) {
-    if (!one->listed_prepared_.load(std::memory_order_seq_cst)) continue;
+    if (only_prepared && !one->listed_prepared_.load(std::memory_order_seq_cst)) continue;
     if ((one->written_bits_.load(std::memory_order_seq_cst) & Transaction::BitOf(index)) == 0) continue;
     if (!one->latch_.TryLook()) return false;
     // One that ends has closed its writes, and its own thread clears the rest; by name it is in ending_.
@@ -188,11 +188,15 @@ bool TransactionManager::LookForPrepared(IndexId index, bool* found) {
   return true;
 }
 
-bool TransactionManager::PreparedHaveWritten(IndexId index) {
+bool TransactionManager::PreparedHaveWritten(IndexId index) { return HaveWritten(index, /*only_prepared=*/true); }
+
+bool TransactionManager::ActiveHaveWritten(IndexId index) { return HaveWritten(index, /*only_prepared=*/false); }
+
+bool TransactionManager::HaveWritten(IndexId index, bool only_prepared) {
   bool found;
   std::unique_lock lock(mutex_);
   long_change_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  while (!LookForPrepared(index, &found)) long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
+  while (!LookForWriter(index, only_prepared, &found)) long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
   long_change_waiters_.fetch_sub(1, std::memory_order_seq_cst);
   return found;
 }

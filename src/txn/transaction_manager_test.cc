@@ -98,6 +98,29 @@ TEST_F(TransactionManagerTest, AnUnfinishedPreparedOneOutlivesItsManager) {
   EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"x1"}));
 }
 
+// As a temporary table's rows have, which is dropped before the transaction ends.
+TEST_F(TransactionManagerTest, WhoHasWrittenAnIndexIsFoundUntilItEnds) {
+  auto txn = Begin();
+  EXPECT_FALSE(manager->ActiveHaveWritten(IndexId(1)));
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  EXPECT_TRUE(manager->ActiveHaveWritten(IndexId(1)));
+  EXPECT_FALSE(manager->ActiveHaveWritten(IndexId(2)));
+  EXPECT_FALSE(manager->PreparedHaveWritten(IndexId(1)));
+  ASSERT_TRUE(txn->Prepare("x", Durability::kSync).ok());
+  EXPECT_TRUE(manager->ActiveHaveWritten(IndexId(1)));
+  EXPECT_TRUE(manager->PreparedHaveWritten(IndexId(1)));
+  EXPECT_FALSE(manager->FoundPrepared(IndexId(1)));
+  txn.reset();
+  CrashAll();
+  OpenAll();
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_TRUE(manager->FoundPrepared(IndexId(1)));
+  EXPECT_TRUE(manager->ActiveHaveWritten(IndexId(1)));
+  ASSERT_TRUE(manager->CommitPrepared("x", Durability::kSync).ok());
+  EXPECT_FALSE(manager->ActiveHaveWritten(IndexId(1)));
+  EXPECT_FALSE(manager->FoundPrepared(IndexId(2)));
+}
+
 TEST_F(TransactionManagerTest, PreparingNothingWritesNothing) {
   const uint64_t before = store->LatestSequence();
   auto txn = Begin();
