@@ -3,6 +3,7 @@
 #include "bulk/external_sorter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "bulk/loser_tree.h"
 
@@ -11,7 +12,6 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
 constexpr uint64_t kMemoryBytesMin = uint64_t{2} << 20;
-constexpr uint64_t kEntriesBetweenPolls = 1024;
 
 // A merge reads one block of each run.
 size_t FanIn(uint64_t memory_bytes) { return std::max<size_t>(4, memory_bytes / (2 * SortRun::kBlockBytes)); }
@@ -96,10 +96,8 @@ Status ExternalSorter::SpillMemory() {
 }
 
 Status ExternalSorter::Emit(ByteView key, ByteView value, const Visit& visit) {
-  if (++emitted_count_ % kEntriesBetweenPolls == 0 && options_.interrupted && options_.interrupted()) {
-    return Status::Of(Status::Code::kInterrupted);
-  }
-  if (emitted_count_ > 1 && key == last_key_.view()) {
+  CAIRN_RETURN_IF_ERROR(emit_poll_.Count());
+  if (std::exchange(has_emitted_, true) && key == last_key_.view()) {
     duplicate_ = {std::string(key), last_value_.ToString(), std::string(value)};
     return Status::DuplicateKey();
   }
@@ -136,11 +134,9 @@ Status ExternalSorter::ReduceRuns() {
   while (runs_.size() > fan_in) {
     std::unique_ptr<SortRun> merged;
     CAIRN_RETURN_IF_ERROR(SortRun::Create(store_, &merged));
-    uint64_t count = 0;
+    InterruptPoll poll(options_.interrupted);
     CAIRN_RETURN_IF_ERROR(MergeRuns(fan_in, [&](ByteView key, ByteView value) {
-      if (++count % kEntriesBetweenPolls == 0 && options_.interrupted && options_.interrupted()) {
-        return Status::Of(Status::Code::kInterrupted);
-      }
+      CAIRN_RETURN_IF_ERROR(poll.Count());
       return merged->Append(key, value);
     }));
     CAIRN_RETURN_IF_ERROR(merged->FinishWriting());

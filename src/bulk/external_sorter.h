@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "bulk/interrupt_poll.h"
 #include "bulk/sort_run.h"
 #include "store/store.h"
 
@@ -85,7 +86,8 @@ class ExternalSorter {
   ByteBuffer newest_key_;
   bool arrived_sorted_ = true;
   uint64_t entry_count_ = 0;
-  uint64_t emitted_count_ = 0;
+  InterruptPoll emit_poll_{options_.interrupted};
+  bool has_emitted_ = false;
   size_t spilled_run_count_ = 0;
   std::vector<std::unique_ptr<SortRun>> runs_;
   ByteBuffer last_key_;

@@ -5,14 +5,13 @@
 #include <algorithm>
 
 #include "base/index_bounds.h"
+#include "bulk/interrupt_poll.h"
 
 namespace cairn::bulk {
 
 using store::Family;
 
 namespace {
-
-constexpr uint64_t kEntriesBetweenPolls = 1024;
 
 LoadOptions ByFiles(LoadOptions options) {
   options.by_files = true;
@@ -77,8 +76,9 @@ Status StatementLoad::InsertAll(txn::Transaction* transaction, dml::RowWriter* w
   by_rows_ = true;
   store::LoadReader entries(load_.files());
   CAIRN_RETURN_IF_ERROR(entries.SeekToFirst());
-  for (uint64_t count = 1; entries.Valid(); ++count) {
-    if (count % kEntriesBetweenPolls == 0 && interrupted_ && interrupted_()) return Status::Of(Status::Code::kInterrupted);
+  InterruptPoll poll(interrupted_);
+  while (entries.Valid()) {
+    CAIRN_RETURN_IF_ERROR(poll.Count());
     const size_t index = IndexOf(entries.key());
     Status status = writer->InsertEncoded(index, entries.key(), entries.value());
     if (status.Is(Status::Code::kDuplicateKey)) {

@@ -2,6 +2,8 @@
 // Rows in, sorted files of all indexes out.
 #include "bulk/table_load.h"
 
+#include "bulk/interrupt_poll.h"
+
 namespace cairn::bulk {
 
 using store::Family;
@@ -11,7 +13,6 @@ using store::SortedLoad;
 namespace {
 
 constexpr size_t kIdBytes = 4;
-constexpr uint64_t kRowsBetweenPolls = 1024;
 
 }  // namespace
 
@@ -94,11 +95,9 @@ Status TableLoad::MergeLate() {
   auto merged = std::make_unique<SortedLoad>(store_, Family::kData, /*few_files=*/options_.by_files);
   LoadReader early(*load_);
   CAIRN_RETURN_IF_ERROR(early.SeekToFirst());
-  uint64_t moved_count = 0;
+  InterruptPoll poll(options_.interrupted);
   const auto move_early = [&] {
-    if (++moved_count % kRowsBetweenPolls == 0 && options_.interrupted && options_.interrupted()) {
-      return Status::Of(Status::Code::kInterrupted);
-    }
+    CAIRN_RETURN_IF_ERROR(poll.Count());
     CAIRN_RETURN_IF_ERROR(merged->Add(early.key(), early.value()));
     return early.Next();
   };

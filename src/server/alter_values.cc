@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// Which columns have other values after an ALTER TABLE, by what they are computed from; and CHECKs of single columns.
 #include "server/alter_values.h"
 
-#include <algorithm>
 #include <vector>
+
+#include "server/table_map.h"
 
 namespace cairn::server {
 namespace {
@@ -17,10 +19,8 @@ bool IsComputedInAnotherWay(const Field& before, const Create_field& after, cons
          before.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
 }
 
-bool Reads(const TABLE& table, const Virtual_column_info& expression, const Columns& columns) {
-  MY_BITMAP* const read = const_cast<MY_BITMAP*>(&table.tmp_set);
-  bitmap_clear_all(read);
-  expression.expr->walk(&Item::register_field_in_bitmap, true, read);
+bool Reads(TABLE& table, const Virtual_column_info& expression, const Columns& columns) {
+  const MY_BITMAP* const read = ColumnsReadBy(table, expression);
   for (uint i = 0; i < columns.size(); ++i) {
     if (columns[i] && bitmap_is_set(read, i)) return true;
   }
@@ -28,7 +28,7 @@ bool Reads(const TABLE& table, const Virtual_column_info& expression, const Colu
 }
 
 // Adds to the columns those which are computed from them.
-void AddComputed(const TABLE& table, Columns* columns) {
+void AddComputed(TABLE& table, Columns* columns) {
   if (table.vfield == nullptr) return;
   for (bool is_complete = false; !is_complete;) {
     is_complete = true;
@@ -42,7 +42,7 @@ void AddComputed(const TABLE& table, Columns* columns) {
 }
 
 // Whether a CHECK, which stays as it is, has to be asked anew. What is dropped takes a table's CHECK of it alone with it.
-bool ChangesCheckedValues(const TABLE& table, const Columns& stay, const Columns& differ) {
+bool ChangesCheckedValues(TABLE& table, const Columns& stay, const Columns& differ) {
   Columns stay_and_differ = differ;
   for (uint i = 0; i < table.s->fields; ++i) {
     stay_and_differ[i] = stay[i] && differ[i];
@@ -107,9 +107,7 @@ bool ChangesColumnCheck(const Alter_inplace_info& changes) {
 bool SatisfiesColumnCheck(const Field& field) {
   if (field.check_constraint == nullptr) return true;
   Item* const check = field.check_constraint->expr;
-  MY_BITMAP* const read = &field.table->tmp_set;
-  bitmap_clear_all(read);
-  check->walk(&Item::register_field_in_bitmap, true, read);
+  MY_BITMAP* const read = ColumnsReadBy(*field.table, *field.check_constraint);
   bitmap_clear_bit(read, field.field_index);
   if (!bitmap_is_clear_all(read)) return false;
   bitmap_set_bit(read, field.field_index);

@@ -7,9 +7,9 @@
 namespace cairn::server {
 
 // Whether a column that stays is computed to other values afterwards, directly or through others, and these are stored, in an index, or
-// tell which partition a row is in, or a CHECK reads them; or whether a column that tells a row's partition goes. It does so when the statement drops a column
-// it is computed from and adds another of that name, changes the expression of one, or the DEFAULT that an expression asks for. The
-// server tells only of the columns whose own expressions change. Uses table.tmp_set.
+// tell which partition a row is in, or a CHECK reads them; or whether a column that tells a row's partition goes. It does so when the
+// statement drops a column it is computed from and adds another of that name, changes the expression of one, or the DEFAULT that an
+// expression asks for. The server tells only of the columns whose own expressions change. Uses table.tmp_set.
 bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes);
 
 // Whether a column that stays gets another CHECK of its own, or a virtual one comes with one: whether the rows that are there satisfy it,
@@ -17,7 +17,7 @@ bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes);
 bool ChangesColumnCheck(const Alter_inplace_info& changes);
 
 // Whether what is in `field`'s place in the record satisfies the column's own CHECK, in whatever row; false also when that depends on
-// other columns.
+// other columns. Uses tmp_set of the field's table.
 bool SatisfiesColumnCheck(const Field& field);
 
 }  // namespace cairn::server

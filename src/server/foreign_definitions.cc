@@ -303,9 +303,7 @@ class Definitions {
     for (Field** at = form_.field; *at != nullptr; ++at) {
       const Field& field = **at;
       if (field.vcol_info == nullptr || !field.stored_in_db()) continue;
-      MY_BITMAP* const bases = &field.table->tmp_set;
-      bitmap_clear_all(bases);
-      field.vcol_info->expr->walk(&Item::register_field_in_bitmap, true, bases);
+      MY_BITMAP* const bases = ColumnsReadBy(*field.table, *field.vcol_info);
       for (size_t i = 0; i < def_.columns.size(); ++i) {
         if (!bitmap_is_set(bases, static_cast<uint>(i))) continue;
         const auto& columns = key.child_columns;

@@ -6,6 +6,7 @@
 
 #include "foreign/relations.h"
 #include "server/collation.h"
+#include "server/commands.h"
 #include "server/session.h"
 
 namespace cairn::server {
@@ -53,17 +54,7 @@ void AppendAction(const char* when, ForeignAction action, String* text) {
 }
 
 // Statements that only add rows lead to no children.
-bool OnlyInserts(THD* thd) {
-  switch (thd_sql_command(thd)) {
-    case SQLCOM_INSERT:
-    case SQLCOM_INSERT_SELECT:
-    case SQLCOM_LOAD:
-    case SQLCOM_CREATE_TABLE:
-      return thd->lex->duplicates == DUP_ERROR;
-    default:
-      return false;
-  }
-}
+bool OnlyInserts(THD* thd) { return AddsRows(thd_sql_command(thd)) && thd->lex->duplicates == DUP_ERROR; }
 
 }  // namespace
 

@@ -329,6 +329,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   PositionForm position_form_ = PositionForm::kRowId;
   uint64_t hidden_row_id_ = 0;
   bool has_blobs_ = false;
+  Look look_ = Look::kNone;  // of the scan that is open
   ByteBuffer kept_value_;
   ByteBuffer search_key_;
   ByteBuffer lower_;

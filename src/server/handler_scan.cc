@@ -2,21 +2,16 @@
 // Reading: scans, index reads, positions.
 #include "server/handler.h"
 
+#include "server/commands.h"
+
 namespace cairn::server {
 namespace {
 
 // Whether a handler that writes rows reads nothing behind a key for the statement itself; so does a replica, which finds rows by
 // whole keys.
-bool OnlyInserts(THD* thd) {
-  switch (thd_sql_command(thd)) {
-    case SQLCOM_INSERT:
-    case SQLCOM_INSERT_SELECT:
-    case SQLCOM_LOAD:
-    case SQLCOM_CREATE_TABLE:
-    case SQLCOM_BINLOG_BASE64_EVENT:
-    case SQLCOM_END: return true;
-    default: return false;
-  }
+bool ReadsNothingBehindKeys(THD* thd) {
+  const int command = thd_sql_command(thd);
+  return AddsRows(command) || command == SQLCOM_BINLOG_BASE64_EVENT || command == SQLCOM_END;
 }
 
 }  // namespace
@@ -135,7 +130,7 @@ Handler::Look Handler::LookOf(uint key) const {
   if (!info.without_overlaps) return Look::kNone;
   if (table->file->ht != ht) return Look::kMaybe;  // a partition cannot tell who asks
   // A handler that only inserts serves for the looks as well; for other statements there is one of their own.
-  const bool looks = table->file->lookup_handler == this && (table->file != this || OnlyInserts(ha_thd()));
+  const bool looks = table->file->lookup_handler == this && (table->file != this || ReadsNothingBehindKeys(ha_thd()));
   return looks ? Look::kForOverlap : Look::kNone;
 }
 
@@ -144,10 +139,10 @@ int Handler::OpenScan(unsigned index) {
   if (const int error = CheckReadView(index); error != 0) return error;
   JoinSession();
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
-  const Look look = reader_.mode().locking ? LookOf(active_index) : Look::kNone;
+  look_ = reader_.mode().locking ? LookOf(active_index) : Look::kNone;
   // A transaction that a start found prepared has no lock on its hashes any more, but its entries are found by a walk that locks ranges.
-  const bool is_hash_enough = look == Look::kForHash && !GlobalEngine()->transactions().FoundPrepared(access_->indexes()[index].id());
-  const Ranges ranges = look == Look::kNone ? Ranges::kByMode : is_hash_enough ? Ranges::kNever : Ranges::kAlways;
+  const bool is_hash_enough = look_ == Look::kForHash && !GlobalEngine()->transactions().FoundPrepared(access_->indexes()[index].id());
+  const Ranges ranges = look_ == Look::kNone ? Ranges::kByMode : is_hash_enough ? Ranges::kNever : Ranges::kAlways;
   scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr, .ranges = ranges});
   narrowed_ = Narrowed::kNo;
   return 0;
@@ -286,7 +281,7 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
   const uint part_count = PartCount(active_index, parts);
   search_key_.Clear();
   access_->indexes()[index].EncodeSearchKey(key, part_count, &search_key_);
-  if (reader_.mode().locking && LookOf(active_index) == Look::kForHash) {
+  if (look_ == Look::kForHash) {
     if (const Status locked = LockHash(); !locked.ok()) return Fail(locked);
   }
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
@@ -316,7 +311,7 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
       lower_.Assign(past.view());
       UpperBoundOfRange(&upper_);
       // Nothing with other values in the columns before the period can overlap, nor has to stay away.
-      if (LookOf(active_index) == Look::kForOverlap) {
+      if (look_ == Look::kForOverlap) {
         upper_.Clear();
         access_->indexes()[index].EncodeSearchKey(key, part_count - 1, &upper_);
         if (!codec::AdvancePastPrefix(&upper_)) return HA_ERR_KEY_NOT_FOUND;

@@ -206,8 +206,7 @@ void DropDatabase(handlerton*, char* path) {
     if (!status.ok()) break;
     std::shared_ptr<catalog::Table> table;
     status = GlobalEngine()->catalog().Find(name, &table);
-    if (status.ok() && table->def().temporary) continue;
-    if (status.ok()) status = GlobalEngine()->catalog().Drop(name);
+    if (status.ok() && !table->def().temporary) status = GlobalEngine()->catalog().Drop(name);
     // Others may drop a temporary table in between.
     if (status.Is(Status::Code::kNotFound)) status = Status::Ok();
   }

@@ -210,4 +210,10 @@ std::string TableNameOfPath(const char* path) {
   return std::string(database_at == std::string_view::npos ? text : text.substr(database_at + 1));
 }
 
+MY_BITMAP* ColumnsReadBy(TABLE& table, const Virtual_column_info& expression) {
+  bitmap_clear_all(&table.tmp_set);
+  expression.expr->walk(&Item::register_field_in_bitmap, true, &table.tmp_set);
+  return &table.tmp_set;
+}
+
 }  // namespace cairn::server

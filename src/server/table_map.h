@@ -9,6 +9,8 @@
 #include "codec/record_layout.h"
 
 struct TABLE;
+typedef struct st_bitmap MY_BITMAP;
+class Virtual_column_info;
 
 namespace cairn::server {
 
@@ -25,5 +27,8 @@ unsigned IndexOfKey(const TABLE& table, unsigned key);
 
 // "database/table" from the path the server gives ("./database/table", or a temporary table's path).
 std::string TableNameOfPath(const char* path);
+
+// The columns of `table` that a generated column or a CHECK of it reads, by their numbers there: table.tmp_set, until it is used again.
+MY_BITMAP* ColumnsReadBy(TABLE& table, const Virtual_column_info& expression);
 
 }  // namespace cairn::server

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// Syncs of logs at the moments at which RocksDB makes none.
 #include "store/log_order.h"
 
 #include <memory>
@@ -7,6 +8,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 
+#include "store/log_files.h"
 #include "store/rocks_status.h"
 
 namespace cairn::store {
@@ -18,21 +20,18 @@ void LogOrder::OnMemTableSealed(const rocks::MemTableInfo&) {
 }
 
 Status SyncFoundLogs(rocks::Env* env, const std::string& directory) {
-  std::vector<std::string> names;
-  CAIRN_RETURN_IF_ERROR(FromRocks(env->GetChildren(directory, &names)));
-  bool found = false;
-  for (const std::string& name : names) {
-    if (!name.ends_with(".log")) continue;
+  std::vector<std::string> paths;
+  CAIRN_RETURN_IF_ERROR(FindLogs(env, directory, &paths));
+  if (paths.empty()) return Status::Ok();
+  for (const std::string& path : paths) {
     // Whoever has the store open, which is found out later, may delete a log in between: it must not be made anew.
     std::unique_ptr<rocks::RandomRWFile> file;
-    const rocks::Status opened = env->NewRandomRWFile(directory + "/" + name, &file, rocks::EnvOptions());
+    const rocks::Status opened = env->NewRandomRWFile(path, &file, rocks::EnvOptions());
     if (opened.IsNotFound() || opened.IsPathNotFound()) continue;
     CAIRN_RETURN_IF_ERROR(FromRocks(opened));
-    found = true;
     CAIRN_RETURN_IF_ERROR(FromRocks(file->Fsync()));
     CAIRN_RETURN_IF_ERROR(FromRocks(file->Close()));
   }
-  if (!found) return Status::Ok();
   std::unique_ptr<rocks::Directory> folder;
   CAIRN_RETURN_IF_ERROR(FromRocks(env->NewDirectory(directory, &folder)));
   return FromRocks(folder->Fsync());

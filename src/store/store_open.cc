@@ -10,6 +10,7 @@
 
 #include "store/file_manager.h"
 #include "store/format_file.h"
+#include "store/log_files.h"
 #include "store/pending_load.h"
 #include "store/rocks_options.h"
 #include "store/rocks_status.h"
@@ -53,12 +54,12 @@ bool IsTakenLock(const rocks::Status& status) {
 
 // Of a store that was opened just now that is what was replayed, as the new log is empty.
 uint64_t LogBytes(rocks::Env* env, const std::string& directory) {
-  std::vector<std::string> names;
-  if (!env->GetChildren(directory, &names).ok()) return 0;
+  std::vector<std::string> paths;
+  if (!FindLogs(env, directory, &paths).ok()) return 0;
   uint64_t bytes = 0;
-  for (const std::string& name : names) {
+  for (const std::string& path : paths) {
     uint64_t file_bytes = 0;
-    if (name.ends_with(".log") && env->GetFileSize(directory + "/" + name, &file_bytes).ok()) bytes += file_bytes;
+    if (env->GetFileSize(path, &file_bytes).ok()) bytes += file_bytes;
   }
   return bytes;
 }

@@ -2,13 +2,13 @@
 // Looks for damage in the write-ahead log, by RocksDB's documented record format.
 #include "store/wal_check.h"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include <rocksdb/env.h>
 
 #include "base/endian.h"
+#include "store/log_files.h"
 #include "store/rocks_status.h"
 #include "util/crc32c.h"
 
@@ -144,12 +144,9 @@ Status Judge(const std::string& path, const Walk& walk, uint64_t size, LogDamage
 }  // namespace
 
 Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log) {
-  std::vector<std::string> names;
-  CAIRN_RETURN_IF_ERROR(FromRocks(env->GetChildren(directory, &names)));
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) {
-    if (!name.ends_with(".log")) continue;
-    const std::string path = directory + "/" + name;
+  std::vector<std::string> paths;
+  CAIRN_RETURN_IF_ERROR(FindLogs(env, directory, &paths));
+  for (const std::string& path : paths) {
     Walk walk;
     uint64_t size = 0;
     CAIRN_RETURN_IF_ERROR(WalkFile(env, path, &walk, &size));

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What kinds of statements the server's commands are.
+#pragma once
+
+#include "server/server_headers.h"
+
+namespace cairn::server {
+
+// Whether the statement adds rows and, unless it was told what to do with duplicates, neither changes nor removes any. `command`:
+// thd_sql_command(). REPLACE has commands of its own.
+inline bool AddsRows(int command) {
+  switch (command) {
+    case SQLCOM_INSERT:
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_LOAD:
+    case SQLCOM_CREATE_TABLE: return true;
+    default: return false;
+  }
+}
+
+}  // namespace cairn::server
