@@ -140,7 +140,7 @@ Status Engine::ReclaimDropped() {
   for (const IndexId index : dropped) {
     if (worker_->stopping()) return Status::Ok();
     // Who has may commit after the id was forgotten: what is prepared, and who has dropped a temporary table of the transaction.
-    if (transactions_->ActiveHaveWritten(index)) continue;
+    if (transactions_->MayActiveHaveWritten(index)) continue;
     const IndexBounds bounds(index);
     Status removed = store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper());
     if (removed.Is(Status::Code::kBusy)) continue;  // tried again before long; what the next one frees may help

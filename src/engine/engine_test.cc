@@ -170,6 +170,29 @@ TEST_F(EngineTest, DroppedTablesGiveTheirKeysBack) {
   EXPECT_EQ(EntryCount(kept->def()), 1000u);
 }
 
+// As a connection drops a temporary table in the midst of a transaction.
+TEST_F(EngineTest, ADroppedTableIsReclaimedOnceItsWriterHasEnded) {
+  MustStart();
+  const auto written = Create("d/written"), other = Create("d/other");
+  AddRows(other, 0, 10);
+  ByteBuffer key;
+  key.AppendBe32(written->def().indexes.front().id.value);
+  key.AppendBe64(1);
+  auto transaction = engine->transactions().NewTransaction();
+  transaction->Begin(txn::Isolation::kRepeatableRead);
+  ASSERT_TRUE(transaction->Put(Family::kData, key.view(), "1").ok());
+  ASSERT_TRUE(engine->catalog().Drop("d/written").ok());
+  ASSERT_TRUE(engine->catalog().Drop("d/other").ok());
+  engine->WakeReclaimer();
+  const IndexId last = other->def().indexes.back().id;
+  while (std::ranges::count(Dropped(), last) != 0) std::this_thread::yield();
+  EXPECT_EQ(std::ranges::count(Dropped(), written->def().indexes.front().id), 1);
+  ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  engine->WakeReclaimer();
+  while (!Dropped().empty()) std::this_thread::yield();
+  EXPECT_EQ(EntryCount(written->def()), 0u);
+}
+
 TEST_F(EngineTest, WhatWasDroppedBeforeARestartIsReclaimedAfterIt) {
   MustStart();
   const auto table = Create("d/t");

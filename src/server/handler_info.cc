@@ -3,6 +3,7 @@
 #include "server/handler.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -67,13 +68,14 @@ void Handler::UpdateIndexStatistics() {
   if (statistics == nullptr || statistics->version == statistics_version_) return;
   statistics_version_ = statistics->version;
   for (uint key = 0; key < table_share->keys; ++key) {
-    KEY& info = table->key_info[key];
+    const KEY& info = table->key_info[key];
     const std::vector<double>& per_value = statistics->rows_per_value[IndexOf(key)];
+    const uint known = (info.flags & HA_NOSAME) ? info.user_defined_key_parts - 1 : info.user_defined_key_parts;
     for (uint part = 0; part < info.ext_key_parts; ++part) {
-      const double value = part < per_value.size() && part < info.user_defined_key_parts ? per_value[part] : 1;
-      info.rec_per_key[part] = static_cast<ulong>(std::max(1.0, value));
+      const double value = part < per_value.size() && part < known ? per_value[part] : 1;
+      // They are the share's: several who open the table may write them at once, and the optimizer reads them.
+      std::atomic_ref<ulong>(info.rec_per_key[part]).store(static_cast<ulong>(std::max(1.0, value)), std::memory_order_relaxed);
     }
-    if (info.flags & HA_NOSAME) info.rec_per_key[info.user_defined_key_parts - 1] = 1;
   }
 }
 

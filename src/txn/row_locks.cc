@@ -16,6 +16,13 @@ void LockOwner::AwaitUnpinned() {
   unpinned_.wait(lock, [this] { return pins_ == 0 && look_pins_ == 0; });
 }
 
+// Who pins it does so while it holds or waits for a lock, and was seen by who released that.
+void LockOwner::AwaitObservers() {
+  if (pins_.load(std::memory_order_acquire) == 0) return;
+  std::unique_lock lock(sleep_mutex_);
+  unpinned_.wait(lock, [this] { return pins_ == 0; });
+}
+
 void LockOwner::PinForLook() {
   std::lock_guard lock(sleep_mutex_);
   ++look_pins_;

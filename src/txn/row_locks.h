@@ -101,6 +101,9 @@ class LockOwner {
   void UnpinAfterLook();
   // Own thread, once nobody can come to pin it.
   void AwaitUnpinned();
+  // Own thread, once its locks are released: waits until no observer is told of it as a blocker any more, so that the server's object
+  // still is what it was then.
+  void AwaitObservers();
 
   std::atomic<uint64_t> id_{0};
   std::atomic<uint64_t> write_count_{0};
@@ -130,9 +133,9 @@ class LockOwner {
   std::condition_variable sleep_;     // of its own thread, while it waits for a lock
   std::condition_variable unpinned_;  // its own: a look must not wake who waits for a lock
   Wake wake_ = Wake::kNone;
-  uint32_t pins_ = 0;          // observers looking at it, waiters that have yet to tell one
-  uint32_t look_pins_ = 0;     // lookers into its batch
-  void* user_data_ = nullptr;  // changed only while nobody has it pinned
+  std::atomic<uint32_t> pins_{0};  // observers looking at it, waiters that have yet to tell one
+  uint32_t look_pins_ = 0;         // lookers into its batch
+  void* user_data_ = nullptr;      // changed only while nobody has it pinned
   std::vector<LockOwner*> overtakers_;  // pinned; it waits for them and has not told the observer
 };
 

@@ -52,13 +52,12 @@ SavepointId Transaction::SetSavepoint() {
   return savepoint.id;
 }
 
-// savepoints_.size() when there is none.
+// savepoints_.size() when there is none. Who is looked for is mostly among the newest.
 size_t Transaction::FindSavepoint(SavepointId id) const {
-  size_t at = savepoints_.size();
-  for (size_t i = 0; i < savepoints_.size(); ++i) {
-    if (savepoints_[i].id == id) at = i;
+  for (size_t at = savepoints_.size(); at-- > 0;) {
+    if (savepoints_[at].id == id) return at;
   }
-  return at;
+  return savepoints_.size();
 }
 
 // Undoes what came after a savepoint, which remains; newer ones go. Only one of them costs a
@@ -83,9 +82,10 @@ Status Transaction::UndoTo(size_t at) {
   return status;
 }
 
-// Removes a savepoint and the newer ones and keeps the changes.
+// Removes a savepoint and the newer ones, and keeps the changes; with them those below it that are forgotten already.
 Status Transaction::ForgetFrom(size_t at) {
   Status status;
+  while (at > 0 && savepoints_[at - 1].id == kForgotten) --at;
   while (savepoints_.size() > at) {
     const Savepoint& newest = savepoints_.back();
     if (newest.set && !newest.at_start && status.ok()) status = writes_->PopSavepoint();
@@ -107,14 +107,18 @@ Status Transaction::ReleaseSavepoint(SavepointId savepoint) {
   return ForgetFrom(at);
 }
 
-// What it has set in the batch goes with an older one's, or once all newer ones have gone.
+// What it has set in the batch can only be taken off there once all newer ones have gone.
 Status Transaction::ForgetSavepoint(SavepointId savepoint) {
   const size_t at = FindSavepoint(savepoint);
   if (at == savepoints_.size()) return Status::NotFound();
-  savepoints_[at].id = kForgotten;
-  size_t kept = savepoints_.size();
-  while (kept > 0 && savepoints_[kept - 1].id == kForgotten) --kept;
-  return ForgetFrom(kept);
+  Savepoint& forgotten = savepoints_[at];
+  if (!forgotten.set || forgotten.at_start) {
+    savepoints_.erase(savepoints_.begin() + static_cast<ptrdiff_t>(at));
+    return Status::Ok();
+  }
+  forgotten.id = kForgotten;
+  forgotten.tables = {};
+  return ForgetFrom(savepoints_.size());
 }
 
 void Transaction::StartStatement() {

@@ -209,6 +209,14 @@ void Transaction::AddTableCounters(TableId table, const store::TableCounters& ch
   tables_.push_back({table, change});
 }
 
+void Transaction::ForgetTableCounters(TableId table) {
+  const auto forget = [table](std::vector<TableChange>* tables) {
+    std::erase_if(*tables, [table](const TableChange& known) { return known.table == table; });
+  };
+  forget(&tables_);
+  for (Savepoint& savepoint : savepoints_) forget(&savepoint.tables);
+}
+
 store::TableCounters Transaction::PendingTableCounters(TableId table) const {
   for (const TableChange& known : tables_) {
     if (known.table == table) return known.counters;
@@ -336,11 +344,11 @@ Status Transaction::Commit(store::Durability durability) {
       if (!status.ok() && !writes_->is_finished()) return status;
       writes_open_ = false;
     }
-    if (status.ok() && manager_.hooks_.on_commit) {
-      for (const TableChange& change : tables_) manager_.hooks_.on_commit(change.table, change.counters);
-    }
   } else if (writes_open_) {
     (void)EmptyWrites();
+  }
+  if (status.ok() && manager_.hooks_.on_commit) {
+    for (const TableChange& change : tables_) manager_.hooks_.on_commit(change.table, change.counters);
   }
   End();
   return status;
@@ -364,6 +372,7 @@ void Transaction::End() {
   manager_.ranges_.ReleaseAll(&range_holdings_);
   if (std::exchange(has_claims_, false)) manager_.claims_.Release(*this);
   manager_.locks_.ReleaseAll(*this);
+  AwaitObservers();
   DropView();
   prepared_ = false;
   counters_merged_ = false;

@@ -140,8 +140,11 @@ class Transaction final : public LockOwner {
     return EndRow(change());
   }
 
-  // Adds to the counters of a table when the transaction commits; undone with a savepoint.
+  // Adds to the counters of a table when the transaction commits; undone with a savepoint. The commit's hook is told of the table also
+  // when they are 0.
   void AddTableCounters(TableId table, const store::TableCounters& change);
+  // A temporary table of this connection is gone: its counters are not written any more.
+  void ForgetTableCounters(TableId table);
   // What AddTableCounters gathered so far for a table.
   store::TableCounters PendingTableCounters(TableId table) const;
 

@@ -188,17 +188,19 @@ bool TransactionManager::LookForWriter(IndexId index, bool only_prepared, bool* 
   return true;
 }
 
-bool TransactionManager::PreparedHaveWritten(IndexId index) { return HaveWritten(index, /*only_prepared=*/true); }
-
-bool TransactionManager::ActiveHaveWritten(IndexId index) { return HaveWritten(index, /*only_prepared=*/false); }
-
-bool TransactionManager::HaveWritten(IndexId index, bool only_prepared) {
+bool TransactionManager::PreparedHaveWritten(IndexId index) {
   bool found;
   std::unique_lock lock(mutex_);
   long_change_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  while (!LookForWriter(index, only_prepared, &found)) long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
+  while (!LookForWriter(index, /*only_prepared=*/true, &found)) long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
   long_change_waiters_.fetch_sub(1, std::memory_order_seq_cst);
   return found;
+}
+
+bool TransactionManager::MayActiveHaveWritten(IndexId index) {
+  bool found;
+  std::lock_guard lock(mutex_);
+  return !LookForWriter(index, /*only_prepared=*/false, &found) || found;
 }
 
 uint64_t TransactionManager::oldest_transaction_id() const {

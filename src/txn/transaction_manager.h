@@ -86,8 +86,8 @@ class TransactionManager {
   // Whether a prepared transaction has changed an index, with a connection or without; also while it is
   // being committed or rolled back. Others' commits are waited for where it can't be told at once.
   bool PreparedHaveWritten(IndexId index);
-  // The same of any active transaction.
-  bool ActiveHaveWritten(IndexId index);
+  // The same of any active transaction; never waits: true also where it can't be told at once.
+  bool MayActiveHaveWritten(IndexId index);
 
   // Every transaction that begins from now on has this id or a higher one.
   uint64_t next_transaction_id() const { return next_id_.load(std::memory_order_relaxed); }
@@ -117,7 +117,6 @@ class TransactionManager {
   void Unregister(Transaction& transaction);
   // Looks for what others have not committed in a range: see Transaction::FindPending.
   class PendingLook;
-  bool HaveWritten(IndexId index, bool only_prepared);
   // One look at all transactions; mutex_ is held. False: one is in the middle of a long change.
   bool LookForWriter(IndexId index, bool only_prepared, bool* found);
   void TellLongChangeEnded();

@@ -2,6 +2,9 @@
 // Prepared transactions: detaching, crashing, finding them again with their locks.
 #include "txn/transaction_manager.h"
 
+#include <atomic>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "txn/txn_testing.h"
@@ -12,6 +15,19 @@ namespace {
 using Code = Status::Code;
 using store::Durability;
 using store::Family;
+
+// Is told of one wait and does not return from that until it may.
+class SlowObserver final : public WaitObserver {
+ public:
+  void OnWait(LockOwner&, LockOwner& blocker) override {
+    told = true;
+    // The locks are free, but the end has to wait: time for it to go wrong.
+    while (blocker.lock_count() != 0) std::this_thread::yield();
+    for (int i = 0; i < 10'000; ++i) std::this_thread::yield();
+    returned = true;
+  }
+  std::atomic<bool> told{false}, returned{false};
+};
 
 class TransactionManagerTest : public ::testing::Test, public TxnFixture {
  protected:
@@ -101,13 +117,13 @@ TEST_F(TransactionManagerTest, AnUnfinishedPreparedOneOutlivesItsManager) {
 // As a temporary table's rows have, which is dropped before the transaction ends.
 TEST_F(TransactionManagerTest, WhoHasWrittenAnIndexIsFoundUntilItEnds) {
   auto txn = Begin();
-  EXPECT_FALSE(manager->ActiveHaveWritten(IndexId(1)));
+  EXPECT_FALSE(manager->MayActiveHaveWritten(IndexId(1)));
   ASSERT_TRUE(Write(*txn, "a", "1").ok());
-  EXPECT_TRUE(manager->ActiveHaveWritten(IndexId(1)));
-  EXPECT_FALSE(manager->ActiveHaveWritten(IndexId(2)));
+  EXPECT_TRUE(manager->MayActiveHaveWritten(IndexId(1)));
+  EXPECT_FALSE(manager->MayActiveHaveWritten(IndexId(2)));
   EXPECT_FALSE(manager->PreparedHaveWritten(IndexId(1)));
   ASSERT_TRUE(txn->Prepare("x", Durability::kSync).ok());
-  EXPECT_TRUE(manager->ActiveHaveWritten(IndexId(1)));
+  EXPECT_TRUE(manager->MayActiveHaveWritten(IndexId(1)));
   EXPECT_TRUE(manager->PreparedHaveWritten(IndexId(1)));
   EXPECT_FALSE(manager->FoundPrepared(IndexId(1)));
   txn.reset();
@@ -115,10 +131,25 @@ TEST_F(TransactionManagerTest, WhoHasWrittenAnIndexIsFoundUntilItEnds) {
   OpenAll();
   ASSERT_TRUE(manager->RecoverPrepared().ok());
   EXPECT_TRUE(manager->FoundPrepared(IndexId(1)));
-  EXPECT_TRUE(manager->ActiveHaveWritten(IndexId(1)));
+  EXPECT_TRUE(manager->MayActiveHaveWritten(IndexId(1)));
   ASSERT_TRUE(manager->CommitPrepared("x", Durability::kSync).ok());
-  EXPECT_FALSE(manager->ActiveHaveWritten(IndexId(1)));
+  EXPECT_FALSE(manager->MayActiveHaveWritten(IndexId(1)));
   EXPECT_FALSE(manager->FoundPrepared(IndexId(2)));
+}
+
+// The server changes its own object for the connection afterwards.
+TEST_F(TransactionManagerTest, AnEndWaitsForWhoIsToldOfTheTransaction) {
+  SlowObserver observer;
+  manager = std::make_unique<TransactionManager>(*store, PointLocks::Options{.observer = &observer}, TransactionHooks{});
+  auto blocker = Begin(), waiter = Begin();
+  ASSERT_TRUE(Write(*blocker, "a", "1").ok());
+  Status waited;
+  std::thread thread([&] { waited = Write(*waiter, "a", "2", {.mode = LockMode::kExclusive}); });
+  while (!observer.told) std::this_thread::yield();
+  ASSERT_TRUE(blocker->Rollback().ok());
+  EXPECT_TRUE(observer.returned);
+  thread.join();
+  EXPECT_TRUE(waited.ok()) << waited.ToString();
 }
 
 TEST_F(TransactionManagerTest, PreparingNothingWritesNothing) {

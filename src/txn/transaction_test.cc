@@ -172,6 +172,29 @@ TEST_F(TransactionTest, CountersAreCommittedWithTheirTransaction) {
   EXPECT_EQ(Counters(t1), (store::TableCounters{1, 3}));
 }
 
+// As of a table that a copy without rows is to replace.
+TEST_F(TransactionTest, TheHookHearsOfTablesWithoutChanges) {
+  auto txn = Begin();
+  txn->AddTableCounters(TableId(1), {});
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+  EXPECT_TRUE(live.contains(TableId(1)));
+  EXPECT_EQ(Counters(TableId(1)), store::TableCounters{});
+}
+
+TEST_F(TransactionTest, CountersOfATableThatIsGoneAreNotWritten) {
+  const TableId gone(1), stays(2);
+  auto txn = Begin();
+  txn->AddTableCounters(gone, {1, 5});
+  txn->AddTableCounters(stays, {1, 5});
+  const SavepointId savepoint = txn->SetSavepoint();
+  txn->AddTableCounters(gone, {1, 6});
+  txn->ForgetTableCounters(gone);
+  ASSERT_TRUE(txn->RollbackToSavepoint(savepoint).ok());
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+  EXPECT_EQ(Counters(gone), store::TableCounters{});
+  EXPECT_EQ(Counters(stays), (store::TableCounters{1, 5}));
+}
+
 TEST_F(TransactionTest, LocksLastUntilTheEnd) {
   auto txn = Begin();
   LockResult result;
