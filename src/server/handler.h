@@ -28,6 +28,9 @@ namespace cairn::server {
 // Drops a table by the server's path; the server's error number.
 int DropTableByPath(const char* path);
 
+// The server has undone, or led to their end, the statements that a crash had cut off.
+int EndDdlRecovery(handlerton*);
+
 // Whether a prepared transaction has changed the table. Without a connection it has no metadata lock, and
 // its rows would be lost with the ones a statement drops or copies.
 bool HeldByPrepared(const catalog::TableDef& def);
@@ -201,11 +204,13 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   enum class Look : uint8_t { kNone, kMaybe, kForHash, kForOverlap };
   Look LookOf(uint key) const;
   Status LockHash();
-  // Under LOCK TABLES, and in functions, the server tells no lock of a temporary table that was created there.
-  bool WritesRows() const {
-    return get_lock_type() == F_WRLCK || (get_lock_type() == F_UNLCK && table_share->tmp_table != NO_TMP_TABLE);
-  }
+  // Of this statement, which may be one of a function. So the server's get_lock_type() does not do: it is that of all the function, which
+  // may also read; and for a temporary table it may be none, or that of another of its statements, which reads.
+  bool WritesRows() const { return writes_rows_; }
 
+  bool LacksVirtualColumns() const;
+  void ReadVirtualColumns();
+  int ComputeVirtualColumns(const uchar* record);
   codec::ColumnSet WantedColumns() const;
   void MakePlans(unsigned index, bool keyread);
   int Deliver(uchar* record, const Status& status, const scan::FoundRow& row, int end_error);
@@ -260,6 +265,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool IsUnchanged(const uchar* old_record, const uchar* new_record) const;
   bool RecordsAreEqual() const;
   void NoteAutoIncrement(const uchar* record);
+  int MoveAutoIncrement(ulonglong wanted);
   void NoteChangedAutoIncrement(const uchar* old_record, const uchar* new_record);
 
   void MeasureIndexes();
@@ -277,6 +283,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool locking_ = false;
   bool skip_locked_ = false;
   bool called_by_plain_select_ = false;  // what store_lock saw
+  bool locked_for_writes_ = false;       // what external_lock was told
+  bool writes_rows_ = false;
   txn::LockMode lock_mode_ = txn::LockMode::kShared;
   bool keyread_ = false;
 

@@ -89,15 +89,11 @@ txn::Transaction& Handler::ActiveTransaction() {
   return *autonomous_;
 }
 
-// A temporary table that a transaction has made, or given an index, after it took its view. Nobody else changes it, so that what there is
-// is what may be seen, as locking reads do.
+// A temporary table that a transaction has made after it took its view. Nobody else changes it, so that what there is is what may be
+// seen, as locking reads do. (ALTER TABLE ends the transaction.)
 bool Handler::IsYoungTemporary() {
   if (table_share->tmp_table == NO_TMP_TABLE || IsSequence() || !ActiveTransaction().has_read_view()) return false;
-  const uint64_t view = ActiveTransaction().ReadView()->sequence();
-  for (size_t index = 0; index < access_->indexes().size(); ++index) {
-    if (view < access_->table().visible_since(index)) return true;
-  }
-  return false;
+  return ActiveTransaction().ReadView()->sequence() < access_->table().visible_since();
 }
 
 void Handler::BindReader(bool is_only_look) {
@@ -130,6 +126,7 @@ int Handler::BeginStatement(THD* thd) {
 }
 
 int Handler::external_lock(THD* thd, int lock_type) {
+  locked_for_writes_ = writes_rows_ = lock_type == F_WRLCK;
   if (lock_type == F_UNLCK) {
     LeaveSession();
     // An open HANDLER waits for its next statement without a reset.
@@ -144,7 +141,8 @@ int Handler::external_lock(THD* thd, int lock_type) {
   return error == 0 && lock_type == F_WRLCK ? BeginForeignKeys(thd) : error;
 }
 
-// A statement under LOCK TABLES, or on a temporary table that is locked already, or within a function or trigger. What
+// A statement under LOCK TABLES, or on a temporary table that is locked already, or within a function or trigger. A plain SELECT reads as
+// ever, also where another statement has the table for writing. What
 // only computes there (RETURN, SET, IF) and is called by a plain SELECT reads as that does, but at SERIALIZABLE, as a later
 // statement of the function may write what it came to.
 int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
@@ -153,6 +151,8 @@ int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
   const bool belongs_to_select = thd->locked_tables_mode == LTM_PRELOCKED && called_by_plain_select_ &&
                                  !is_update_query(command) && thd_tx_isolation(thd) != ISO_SERIALIZABLE;
   const bool skips = lock_type == TL_WRITE_SKIP_LOCKED || lock_type == TL_READ_SKIP_LOCKED;
+  const bool only_reads = lock_type < TL_FIRST_WRITE && (DefinesTables(command) || (command == SQLCOM_SELECT && is_plain));
+  writes_rows_ = lock_type >= TL_FIRST_WRITE || (locked_for_writes_ && !only_reads);
   if (WritesRows()) {
     SetReadMode(true, txn::LockMode::kExclusive, skips);
   } else if (command == SQLCOM_SELECT && is_plain) {

@@ -42,6 +42,7 @@ ColumnSet Handler::WantedColumns() const {
 // With `keyread` the server wants only what the index holds, and will not compute the index's virtual
 // columns itself: they come from the entry even when the row has to be read (to lock it, say).
 void Handler::MakePlans(unsigned index, bool keyread) {
+  if (LacksVirtualColumns()) ReadVirtualColumns();
   ColumnSet wanted = WantedColumns();
   covering_ = virtual_from_entry_ = false;
   if (keyread && index != 0) {

@@ -52,6 +52,7 @@ int Handler::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
+  if (const int error = ComputeVirtualColumns(record); error != 0) return error;
   if (copy_begun_ && !load_decided_) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
   }
@@ -103,6 +104,7 @@ bool Handler::RecordsAreEqual() const {
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
   if (IsLoaded()) return RefuseLoaded();
+  if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
   BindWriter();
   const ColumnSet touched = TouchedColumns();
   const auto change = [&] { return writer_.Update(RowOf(old_record), RowOf(new_record), touched); };

@@ -59,7 +59,8 @@ int Commit(handlerton*, THD* thd, bool all) {
   } else {
     status = session->Commit(engine::DurabilityOf(FlushSetting()));
   }
-  thd_wakeup_subsequent_commits(thd, 0);
+  // Who waits for a commit that was refused must hear of it, or a replica goes on past what it has not: the server tells them then.
+  if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   if (!status.ok() && session->transaction().is_prepared()) {
     // It was promised. What the binary log or another engine has committed by now, only a start that asks them can still commit here;
     // a user's own stays prepared, with its locks, for XA COMMIT by name or the next start.
@@ -244,6 +245,7 @@ void FillHandlerton(handlerton* hton) {
   hton->drop_table = DropTable;
   hton->check_version = CheckTableVersion;
   hton->drop_database = DropDatabase;
+  hton->signal_ddl_recovery_done = EndDdlRecovery;
   hton->show_status = ShowEngineStatus;
   hton->create_select = CreateSelect;
   hton->tablefile_extensions = hton_no_exts;
