@@ -2,6 +2,8 @@
 // The bytes of a foreign key, version 1 of docs/formats/dictionary.md.
 #include "catalog/foreign_key.h"
 
+#include <algorithm>
+
 #include "base/record_envelope.h"
 
 namespace cairn::catalog {
@@ -39,6 +41,11 @@ bool DecodeBody(ByteReader* in, ForeignKeyDef* def) {
 }
 
 }  // namespace
+
+bool IsSameName(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
 
 void EncodeForeignKey(const ForeignKeyDef& def, ByteBuffer* out) {
   const size_t start = out->size();

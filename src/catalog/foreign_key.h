@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -15,10 +16,15 @@ namespace cairn::catalog {
 // to be shown as they were written. Numbers are in the dictionary: they never change.
 enum class ForeignAction : uint8_t { kRestrict = 0, kNoAction = 1, kCascade = 2, kSetNull = 3 };
 
+// Whether two names of constraints, or of columns of one table, mean the same: as the server, by letters without their case, but those
+// of ASCII alone.
+bool IsSameName(std::string_view a, std::string_view b);
+
 inline bool ChangesChild(ForeignAction action) { return action >= ForeignAction::kCascade; }
 
 // A constraint of the table `child`: each of its rows that has no NULL in `child_columns` needs a row of `parent`
-// with the same values in `parent_columns`. Tables and columns are meant by their names, so a parent may come later.
+// with the same values in `parent_columns`. Tables and columns are meant by their names, so a parent may come later, and
+// spell them otherwise.
 struct ForeignKeyDef {
   std::string name;    // unique among those of the child's database; UTF-8
   std::string child;   // "database/table" in the server's file-name encoding

@@ -48,7 +48,7 @@ ForeignKeyFault PlaceForeignKey(const TableDef& def, const std::vector<std::stri
   place->columns.clear();
   for (const std::string& name : columns) {
     const auto found = std::find_if(def.columns.begin(), def.columns.end(),
-                                    [&](const ColumnDef& column) { return column.name == name; });
+                                    [&](const ColumnDef& column) { return IsSameName(column.name, name); });
     *wrong = place->columns.size();
     if (found == def.columns.end()) return ForeignKeyFault::kNoColumn;
     if (!found->stored) return ForeignKeyFault::kVirtualColumn;

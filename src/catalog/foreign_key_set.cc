@@ -12,11 +12,6 @@ std::string_view TableOf(std::string_view table) { return table.substr(table.fin
 
 // Names of constraints are compared as the server does: ASCII letters without their case. Other letters count as they
 // are, which only lets more names live side by side.
-bool SameName(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
-}
-
 void Sort(std::vector<ForeignKeyPtr>* keys) {
   std::sort(keys->begin(), keys->end(), [](const ForeignKeyPtr& a, const ForeignKeyPtr& b) {
     return std::pair(DatabaseOf(a->child), std::string_view(a->name)) <
@@ -27,7 +22,7 @@ void Sort(std::vector<ForeignKeyPtr>* keys) {
 void RenameColumns(const TableDef& from, const TableDef& to, std::vector<std::string>* names) {
   for (std::string& name : *names) {
     const auto old = std::find_if(from.columns.begin(), from.columns.end(),
-                                  [&](const ColumnDef& column) { return column.name == name; });
+                                  [&](const ColumnDef& column) { return IsSameName(column.name, name); });
     if (old == from.columns.end()) continue;
     const auto now = std::find_if(to.columns.begin(), to.columns.end(),
                                   [&](const ColumnDef& column) { return column.column_id == old->column_id; });
@@ -62,7 +57,7 @@ bool ForeignKeySet::HasName(std::string_view child, std::string_view name, std::
   for (auto at = by_child_.lower_bound(prefix); at != by_child_.end() && at->first.starts_with(prefix); ++at) {
     if (IsNameOfCopy(at->first) || at->first == except) continue;
     for (const ForeignKeyPtr& key : at->second) {
-      if (SameName(key->name, name)) return true;
+      if (IsSameName(key->name, name)) return true;
     }
   }
   return false;

@@ -359,7 +359,7 @@ class Definitions {
 std::string NameAfter(const Alter_inplace_info& changes, const std::string& name) {
   List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
   while (const Create_field* field = fields++) {
-    if (field->field != nullptr && name == field->field->field_name.str) return field->field_name.str;
+    if (field->field != nullptr && SameIgnoringCase(field->field->field_name.str, name)) return field->field_name.str;
   }
   return {};
 }

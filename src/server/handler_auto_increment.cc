@@ -2,6 +2,8 @@
 // AUTO_INCREMENT: values are handed out from the table's live counter and remembered with the rows.
 #include "server/handler.h"
 
+#include <algorithm>
+
 #include "server/errors.h"
 
 namespace cairn::server {
@@ -17,6 +19,16 @@ ulonglong AlignUp(ulonglong from, ulonglong offset, ulonglong increment) {
   ulonglong aligned;
   if (__builtin_mul_overflow(steps, increment, &aligned) || __builtin_add_overflow(aligned, offset, &aligned)) return 0;
   return aligned;
+}
+
+// The number that comes after that of the record; 0 where any may.
+ulonglong NextOf(Field& field) {
+  if (field.is_null()) return 0;
+  const bool is_unsigned = field.flags & UNSIGNED_FLAG;
+  const longlong value = field.result_type() == REAL_RESULT ? static_cast<longlong>(field.val_real()) : field.val_int();
+  if (!is_unsigned && value <= 0) return 0;
+  const ulonglong next = static_cast<ulonglong>(value);
+  return next == ULONGLONG_MAX ? next : next + 1;
 }
 
 }  // namespace
@@ -53,14 +65,9 @@ void Handler::get_auto_increment(ulonglong offset, ulonglong increment, ulonglon
 // A row with the value of the counter column was written: what comes next must be above it.
 void Handler::NoteAutoIncrement(const uchar* record) {
   Field* field = table->found_next_number_field;
-  if (field == nullptr || record != table->record[0] || field->is_null()) return;
-  const bool is_unsigned = field->flags & UNSIGNED_FLAG;
-  const bool is_real = field->result_type() == REAL_RESULT;
-  const double real = is_real ? field->val_real() : 0;
-  const longlong value = is_real ? static_cast<longlong>(real) : field->val_int();
-  if (!is_unsigned && value <= 0) return;
-  ulonglong next = static_cast<ulonglong>(value);
-  if (next != ULONGLONG_MAX) ++next;
+  if (field == nullptr || record != table->record[0]) return;
+  const ulonglong next = NextOf(*field);
+  if (next == 0) return;
   access_->table().RaiseAutoIncrementNext(next);
   ActiveTransaction().AddTableCounters(access_->def().id, {.row_count = 0, .auto_increment_next = next});
 }
@@ -87,9 +94,31 @@ bool Handler::autoinc_lock_mode_stmt_unsafe() const {
   }
 }
 
-// ALTER TABLE ... AUTO_INCREMENT = n, and TRUNCATE.
+// TRUNCATE.
 int Handler::reset_auto_increment(ulonglong value) {
   return Fail(GlobalEngine()->catalog().SetAutoIncrementNext(access_->table(), value));
+}
+
+// ALTER TABLE ... AUTO_INCREMENT = n, while nobody else uses the table: not below what comes after the rows' numbers, but below those
+// that were handed out.
+int Handler::MoveAutoIncrement(ulonglong wanted) {
+  ulonglong next = std::max<ulonglong>(wanted, 1);
+  if (next < access_->table().auto_increment_next()) {
+    const uint key = table_share->next_number_index;
+    const bool is_descending = table->key_info[key].key_part[0].key_part_flag & HA_REVERSE_SORT;
+    MY_BITMAP* const old_read_set = table->read_set;
+    MY_BITMAP* const old_write_set = table->write_set;
+    table->use_all_columns();
+    int error = ha_index_init(key, true);
+    if (error == 0) {
+      error = is_descending ? ha_index_first(table->record[0]) : ha_index_last(table->record[0]);
+      if (error == 0) next = std::max(next, NextOf(*table->found_next_number_field));
+      ha_index_end();
+    }
+    table->column_bitmaps_set(old_read_set, old_write_set);
+    if (error != 0 && error != HA_ERR_END_OF_FILE) return error;
+  }
+  return reset_auto_increment(next);
 }
 
 // What SHOW CREATE TABLE prints and ALTER TABLE copies.

@@ -4,6 +4,7 @@
 #include "server/killed.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::server {
 
@@ -91,11 +92,16 @@ int Handler::LoadRow(const uchar* record) {
   return 0;
 }
 
-// The rows come into the store here, the counters with the commit.
+// The rows come into the store here, the counters with the commit. INSERT … SELECT ends a copy, too, but begins none.
 int Handler::FinishLoad() {
-  copy_begun_ = false;
-  if (load_ == nullptr) return 0;
+  if (!std::exchange(copy_begun_, false)) return 0;
   txn::Transaction& transaction = session_->transaction();
+  // Whoever took a view before the copy is committed would see the table without what was copied, or without what was not because it had
+  // been deleted since.
+  access_->table().NoteLoad();
+  transaction.AddTableCounters(access_->def().id, {});
+  session_->has_copied = true;
+  if (load_ == nullptr) return 0;
   const bulk::LoadTarget target{
       .put = [&](ByteView key, ByteView value) { return transaction.Put(store::Family::kData, key, value); },
       .get = [&](ByteView key, std::string* value) {
@@ -104,7 +110,6 @@ int Handler::FinishLoad() {
         *value = found.view();
         return Status::Ok();
       }};
-  if (load_->by_files()) access_->table().NoteLoad();
   const Status status = load_->Finish(target);
   if (!status.ok()) return FailLoad(status);
   transaction.AddTableCounters(access_->def().id,

@@ -2,6 +2,8 @@
 // Tables come, change their names and go. Each call is one atomic change of the dictionary.
 #include "server/handler.h"
 
+#include <atomic>
+
 #include "catalog/column_history.h"
 #include "server/alter_columns.h"
 #include "server/alter_indexes.h"
@@ -37,9 +39,10 @@ void WarnOfDirectories(THD* thd, const HA_CREATE_INFO& create_info) {
   if (create_info.index_file_name != nullptr) warn("INDEX DIRECTORY");
 }
 
-constexpr uint kCreateFieldsOfStorage = HA_CREATE_USED_CHARSET | HA_CREATE_USED_DEFAULT_CHARSET |
-                                        HA_CREATE_USED_PACK_KEYS | HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_MAX_ROWS |
-                                        HA_CREATE_USED_AUTO;
+constexpr uint kCreateFieldsOfStorage =
+    HA_CREATE_USED_CHARSET | HA_CREATE_USED_PACK_KEYS | HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_MAX_ROWS;
+// Of no row: the default character set is that of columns to come.
+constexpr uint kCreateFieldsOfDefinition = HA_CREATE_USED_COMMENT | HA_CREATE_USED_DEFAULT_CHARSET | HA_CREATE_USED_AUTO;
 
 }  // namespace
 
@@ -67,7 +70,12 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
       return HA_ERR_FOUND_DUPP_KEY;
     }
   }
-  if (status.ok()) WarnOfDirectories(ha_thd(), *create_info);
+  if (status.ok()) {
+    WarnOfDirectories(ha_thd(), *create_info);
+    Session* const session = Session::Of(ha_thd());
+    session->created_table = TableNameOfPath(name);
+    session->created_query_id = ha_thd()->query_id;
+  }
   if (status.Is(Status::Code::kNotSupported)) {
     // The caller prints only numbers of its own here.
     my_error(ER_NOT_SUPPORTED_YET, MYF(0), std::string(status.message()).c_str());
@@ -92,13 +100,36 @@ bool HeldByPrepared(const catalog::TableDef& def) {
   return !def.temporary && GlobalEngine()->transactions().PreparedHaveWritten(def.indexes.front().id);
 }
 
+namespace {
+
+std::atomic<bool> ddl_recovery_done{false};
+
+// Whether a table may not be dropped if foreign keys refer to it. What the server takes back, or leads to its end after a crash, goes:
+// it has the table's definition file no longer, or puts another table in this one's place.
+bool MayBeReferenced(const std::string& name) {
+  if (!ddl_recovery_done.load(std::memory_order_acquire) || !ChecksForeignKeys(current_thd)) return false;
+  const Session* const session = Session::Existing(current_thd);
+  return session == nullptr || session->created_query_id != current_thd->query_id || session->created_table != name;
+}
+
+}  // namespace
+
+int EndDdlRecovery(handlerton*) {
+  ddl_recovery_done.store(true, std::memory_order_release);
+  return 0;
+}
+
 int DropTableByPath(const char* path) {
   std::shared_ptr<catalog::Table> table;
   const std::string name = TableNameOfPath(path);
   if (GlobalEngine()->catalog().Find(name, &table).ok() && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
-  if (table != nullptr && ChecksForeignKeys(current_thd) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
+  if (table != nullptr && MayBeReferenced(name) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
   const Status status = GlobalEngine()->catalog().Drop(name);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
+  if (status.ok() && table != nullptr && table->def().temporary) {
+    // The transaction that goes on would write them after all else of the table is gone.
+    if (Session* const session = Session::Existing(current_thd)) session->transaction().ForgetTableCounters(table->def().id);
+  }
   if (status.ok()) GlobalEngine()->WakeReclaimer();
   std::string message;
   const int error = ServerError(current_thd, status, &message);
@@ -173,13 +204,20 @@ bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table
   return table_changes != IS_EQUAL_YES || numbers_differ ? COMPATIBLE_DATA_NO : COMPATIBLE_DATA_YES;
 }
 
+// Whether AUTO_INCREMENT = n comes with what has no counter, or not one alone, or has a way of its own to be altered.
+static bool SetsCounterByCopy(const TABLE& table, const TABLE& altered, const Alter_inplace_info& changes) {
+  if ((changes.create_info->used_fields & HA_CREATE_USED_AUTO) == 0) return false;
+  return table.found_next_number_field == nullptr || altered.found_next_number_field == nullptr || table.part_info != nullptr ||
+         altered.part_info != nullptr || (changes.handler_flags & kIndexChanges) != 0;
+}
+
 enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) {
   if (!KeysOfAlteredStay(access_->def(), *altered, *changes)) return HA_ALTER_ERROR;
   const HA_CREATE_INFO& create_info = *changes->create_info;
   alter_table_operations wanted = changes->handler_flags;
-  if ((create_info.used_fields & ~HA_CREATE_USED_COMMENT) == 0) wanted &= ~ALTER_OPTIONS;
+  if ((create_info.used_fields & ~kCreateFieldsOfDefinition) == 0) wanted &= ~ALTER_OPTIONS;
   if ((wanted & ~(kDictionaryOnly | kIndexChanges)) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
-      table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
+      SetsCounterByCopy(*table, *altered, *changes) || table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
     const char* const reason = PrimaryKeyReason(*changes);
     changes->unsupported_reason = reason != nullptr ? reason : ReasonToCopy(ha_thd(), *changes);
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
@@ -217,6 +255,12 @@ bool Handler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* cha
     RollBackIndexChanges(changes);
   }
   if (!commit) return false;
+  if (!ChangesIndexes(*changes) && (changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) {
+    if (const int error = MoveAutoIncrement(changes->create_info->auto_increment_value); error != 0) {
+      print_error(error, MYF(0));
+      return true;
+    }
+  }
   std::vector<catalog::TableDef> defs;
   for (AlterContext* context : ContextsOf(*changes)) defs.push_back(std::move(context->def));
   // All partitions have changed at once: the server is not to go on with the others.

@@ -30,7 +30,7 @@ LEX_CSTRING* Lex(THD* thd, const std::string& text) {
 
 bool IsNullable(const catalog::TableDef& def, const std::string& name) {
   for (const catalog::ColumnDef& column : def.columns) {
-    if (column.name == name) return column.nullable;
+    if (catalog::IsSameName(column.name, name)) return column.nullable;
   }
   return false;
 }

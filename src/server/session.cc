@@ -5,6 +5,7 @@
 #include "server/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "server/sysvars.h"
 
@@ -61,6 +62,7 @@ Status Session::BeginStatement() {
     transaction_->Begin(IsolationOf(thd_));
     transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
     loaded_index.reset();
+    has_copied = false;
   }
   transaction_->StartStatement();
   trans_register_ha(thd_, false, global_handlerton, 0);
@@ -92,7 +94,9 @@ Status Session::Commit(store::Durability durability) {
   DetachCursors();
   if (!transaction_->is_active()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(CheckNoOpenLoad());
-  return transaction_->Commit(durability);
+  CAIRN_RETURN_IF_ERROR(transaction_->Commit(durability));
+  // All of it, as parts may have been committed before.
+  return std::exchange(has_copied, false) ? global_engine->store().SyncWal() : Status::Ok();
 }
 
 Status Session::CheckNoOpenLoad() const {

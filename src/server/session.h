@@ -74,6 +74,10 @@ class Session {
   // Lets scans go on over what the transaction has written meanwhile.
   void DetachCursors();
 
+  // The transaction fills a table that the server puts in another's place once it is committed, and says so in a log of its own that
+  // it syncs: then the rows must be durable, whatever the flush setting.
+  bool has_copied = false;
+
   // Rows of a statement are gathered and not yet a part of the transaction, which must not be committed so.
   bool has_open_load = false;
 
@@ -87,6 +91,10 @@ class Session {
   // The server's number of the key on which the last change met a duplicate. Kept here, because the
   // server may ask a handler for it that is not the one whose change failed (another partition's).
   unsigned duplicate_key = ~0u;
+
+  // What a statement has created, and the server's number of that statement.
+  std::string created_table;
+  int64_t created_query_id = 0;
 
   // The text of the last error that has one of its own; kept here for the same reason.
   std::string error_message;
