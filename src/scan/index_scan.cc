@@ -2,6 +2,8 @@
 // The walk: move, filter, lock, fetch, until a row is found or the bounds end.
 #include "scan/index_scan.h"
 
+#include <utility>
+
 namespace cairn::scan {
 
 using store::Family;
@@ -20,6 +22,7 @@ void IndexScan::Close() {
   entry_now_.Reset();
   reader_ = nullptr;
   is_plain_ = false;
+  gave_unlocked_ = waits_ = false;
 }
 
 Status IndexScan::OpenCursor() {
@@ -42,6 +45,7 @@ Status IndexScan::BeginRange(bool forward, ByteView lower, ByteView upper) {
 
 Status IndexScan::OpenBetweenBounds(bool forward) {
   range_.End();
+  waits_ = std::exchange(gave_unlocked_, false);  // who wants a row again may look for it anew
   if (LocksRanges()) CAIRN_RETURN_IF_ERROR(BeginRange(forward, lower_.view(), upper_.view()));
   CAIRN_RETURN_IF_ERROR(OpenCursor());
   forward ? cursor_.SeekToFirst() : cursor_.SeekToLast();
@@ -109,8 +113,9 @@ Status IndexScan::Move(bool forward, FoundRow* row) {
     KeepPosition();
     range_.End();
   }
-  if (must_refresh_) {
-    CAIRN_RETURN_IF_ERROR(Refresh(forward));
+  waits_ = std::exchange(gave_unlocked_, false);
+  if (must_refresh_ || waits_) {
+    CAIRN_RETURN_IF_ERROR(Refresh(forward, /*again=*/waits_));
   } else {
     if (!cursor_.is_open()) return Status::NotFound();
     if (!cursor_.Valid()) return EndOrError();
@@ -140,6 +145,7 @@ Status IndexScan::Settle(bool forward, FoundRow* row) {
     }
     if (take) CAIRN_RETURN_IF_ERROR(Take(row, &take));
     if (take) return Status::Ok();
+    gave_unlocked_ = false;
     if (must_refresh_) {
       CAIRN_RETURN_IF_ERROR(Refresh(forward));
     } else {
@@ -178,19 +184,21 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
   return status;
 }
 
-// Locks the row of an entry, then looks whether it is still there.
+// Locks the row of an entry, if it may wait or need not, then looks whether it is still there.
 Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take) {
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
-  Status status = reader_->LockRow(primary_key_.view());
+  const bool tries = semi_consistent_ && !std::exchange(waits_, false);
+  Status status = tries ? reader_->TryLockRow(primary_key_.view()) : reader_->LockRow(primary_key_.view());
   if (status.Is(Status::Code::kLockBusy) && reader_->mode().skip_locked) {
     *take = false;
     return Status::Ok();
   }
-  CAIRN_RETURN_IF_ERROR(std::move(status));
+  gave_unlocked_ = tries && status.Is(Status::Code::kLockBusy);
+  if (!gave_unlocked_) CAIRN_RETURN_IF_ERROR(std::move(status));
   if (reader_->waited()) must_refresh_ = true;
-  if (must_refresh_) position_.Assign(key);
-  const bool unchanged = !reader_->waited() && reader_->store_sequence() == opened_sequence_;
+  if (must_refresh_ || gave_unlocked_) position_.Assign(key);
+  const bool unchanged = !gave_unlocked_ && !reader_->waited() && reader_->store_sequence() == opened_sequence_;
   row->key = key;
   row->value = value;
   if (unchanged && is_primary()) {
@@ -215,7 +223,7 @@ Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool*
   return unchanged ? Status::Ok() : Confirm(key, row, take);
 }
 
-// Whether the locked row still has the entry that led to it.
+// Whether the row still has the entry that led to it.
 Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
   Status status = reader_->transaction().Get(Family::kData, key, reader_->view(), &entry_now_);
   if (status.ok()) {
@@ -243,8 +251,8 @@ Status IndexScan::CheckAgain(ByteView key, ByteView value, bool* take) {
   return verdict == EntryFilter::Verdict::kInterrupted ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
 }
 
-// Opens the cursor over what is committed now and moves it past the position given last.
-Status IndexScan::Refresh(bool forward) {
+// Opens the cursor over what is committed now and moves it past the position given last, or to it `again`.
+Status IndexScan::Refresh(bool forward, bool again) {
   if (LocksRanges() && !range_.is_active()) {
     ByteBuffer above;
     above.Assign(position_.view());
@@ -259,7 +267,7 @@ Status IndexScan::Refresh(bool forward) {
   } else {
     cursor_.SeekForPrev(position_.view());
   }
-  if (cursor_.Valid() && cursor_.key() == position_.view()) forward ? cursor_.Next() : cursor_.Prev();
+  if (!again && cursor_.Valid() && cursor_.key() == position_.view()) forward ? cursor_.Next() : cursor_.Prev();
   return cursor_.Valid() ? Status::Ok() : cursor_.status();
 }
 

@@ -39,6 +39,9 @@ struct FoundRow {
 // lock what they have walked over, entry by entry, against insertions, and first wait for those that
 // have inserted there and not committed.
 //
+// A semi-consistent one does not wait at a row that others have locked, but gives its last committed version without a lock: only if
+// that is wanted, the next move gives the same row again, as it is once it could be locked, or the one behind it when it has gone.
+//
 // Rows a statement itself writes in front of the scan may or may not be given: the server takes
 // care (it collects row positions first when it must).
 //
@@ -61,6 +64,12 @@ class IndexScan {
     options_.filter = filter;
     SetPlain();
   }
+
+  // For locking scans whose rows need not stay as they are when they are passed over; stays so until it is said otherwise.
+  void SetSemiConsistent(bool semi_consistent) { semi_consistent_ = semi_consistent; }
+  // Whether the row given last is not locked, and not one that PassUnlocked() says is not wanted.
+  bool gave_unlocked() const { return gave_unlocked_; }
+  void PassUnlocked() { gave_unlocked_ = false; }
 
   // Positions the walk between `lower` (inclusive) and `upper` (exclusive), both whole keys with
   // the index id, and gives the first row found from the lower end, or the last one from the
@@ -102,7 +111,7 @@ class IndexScan {
   Status FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take);
   Status Confirm(ByteView key, FoundRow* row, bool* take);
   Status CheckAgain(ByteView key, ByteView value, bool* take);
-  Status Refresh(bool forward);
+  Status Refresh(bool forward, bool again = false);
   Status EndOrError() const;
   void KeepPosition();
   bool LocksRanges() const {
@@ -123,6 +132,9 @@ class IndexScan {
   ByteBuffer primary_key_;
   uint64_t opened_sequence_ = 0;
   bool must_refresh_ = false;
+  bool semi_consistent_ = false;
+  bool gave_unlocked_ = false;  // the row at position_
+  bool waits_ = false;          // for the next lock, although it is semi-consistent: the row was seen without one
   txn::RangeWalk range_;    // active in walks that lock ranges
   store::PinnedValue entry_now_;
 };

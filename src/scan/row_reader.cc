@@ -19,6 +19,13 @@ Status RowReader::LockRow(ByteView primary_key) {
   return transaction_->Lock(primary_key, mode_.lock, &lock_);
 }
 
+Status RowReader::TryLockRow(ByteView primary_key) {
+  lock_ = txn::LockResult();
+  txn::LockOptions options = mode_.lock;
+  options.wait = txn::LockWait::kNoWait;
+  return transaction_->Lock(primary_key, options, &lock_);
+}
+
 Status RowReader::WaitForRow(ByteView primary_key) {
   txn::LockOptions options = mode_.lock;
   options.mode = txn::LockMode::kShared;

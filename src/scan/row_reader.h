@@ -51,10 +51,14 @@ class RowReader {
   // Locks a primary key as the mode says. Does nothing for consistent reads.
   Status LockRow(ByteView primary_key);
 
+  // The same, but does not wait: kLockBusy.
+  Status TryLockRow(ByteView primary_key);
+
   // Waits until nobody else has the row locked exclusively, if it may wait.
   Status WaitForRow(ByteView primary_key);
 
-  // The newest version of a row whose primary key the last call has locked; kNotFound when it has gone.
+  // The newest version of a row whose primary key the last call has locked, or the last committed one if it could not;
+  // kNotFound when it has gone.
   Status ReadLocked(ByteView primary_key, StoredRow* row);
 
   // The sequence number of the newest commit of anybody.

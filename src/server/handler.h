@@ -90,6 +90,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int external_lock(THD* thd, int lock_type) override;
   int start_stmt(THD* thd, thr_lock_type lock_type) override;
   void unlock_row() override;
+  void try_semi_consistent_read(bool yes) override;
+  bool was_semi_consistent_read() override { return scan_.gave_unlocked(); }
 
   // handler_scan.cc: reading.
   handler* clone(const char* name, MEM_ROOT* memory) override;

@@ -119,6 +119,7 @@ int Handler::BeginStatement(THD* thd) {
   if (!status.ok()) return Fail(status);
   if (IsLoaded()) return RefuseLoaded();
   BindReader();
+  scan_.SetSemiConsistent(false);
   writer_bound_ = false;
   is_refereed_ = false;
   copies_alter_ = DefinesTables(thd_sql_command(thd)) && name_.find("/#sql") != std::string::npos;
@@ -164,8 +165,15 @@ int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
   return error == 0 && WritesRows() ? BeginForeignKeys(thd) : error;
 }
 
+// UPDATE looks at the last committed version of a row that another transaction has locked first. What it passes over at REPEATABLE READ
+// must stay as it is.
+void Handler::try_semi_consistent_read(bool yes) {
+  scan_.SetSemiConsistent(yes && ActiveTransaction().isolation() == txn::Isolation::kReadCommitted);
+}
+
 // The server found that the row read last does not match. READ COMMITTED gives its lock back.
 void Handler::unlock_row() {
+  if (scan_.gave_unlocked()) return scan_.PassUnlocked();
   if (ActiveTransaction().isolation() == txn::Isolation::kReadCommitted) reader_.UnlockLast();
 }
 
