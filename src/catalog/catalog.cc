@@ -406,6 +406,8 @@ Status Catalog::SetAutoIncrementNext(Table& table, uint64_t next) {
   PutCounters(table.def().id, counters, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
   table.SetAutoIncrementNext(next);
+  // What transactions that were prepared at the start had taken; none of those left has changed this table.
+  recovered_auto_increment_next_.erase(table.def().id);
   return Status::Ok();
 }
 

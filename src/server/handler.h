@@ -304,6 +304,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // Filling a new table; null unless its rows go past the transaction.
   std::unique_ptr<bulk::TableLoad> load_;
   bool copy_begun_ = false;
+  bool copy_ignores_duplicates_ = false;
   bool bulk_insert_begun_ = false;
   bool load_decided_ = false;
 

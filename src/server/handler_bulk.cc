@@ -34,7 +34,7 @@ void Handler::start_bulk_insert(ha_rows, uint) { bulk_insert_begun_ = true; }
 // up in rows already written, by start_bulk_insert(). It ignores errors of the end when it reorganizes
 // partitions, but then does not call the latter.
 bool Handler::MayLoad() const {
-  if (!copy_begun_ || !bulk_insert_begun_ || IsSequence()) return false;
+  if (!copy_begun_ || copy_ignores_duplicates_ || !bulk_insert_begun_ || IsSequence()) return false;
   if (table_share->long_unique_table || table_share->period.unique_keys != 0) return false;
   if (copies_alter_) return true;
   if (is_refereed_) return false;
@@ -94,13 +94,15 @@ int Handler::LoadRow(const uchar* record) {
 
 // The rows come into the store here, the counters with the commit. INSERT … SELECT ends a copy, too, but begins none.
 int Handler::FinishLoad() {
+  copy_ignores_duplicates_ = false;
   if (!std::exchange(copy_begun_, false)) return 0;
   txn::Transaction& transaction = session_->transaction();
   // Whoever took a view before the copy is committed would see the table without what was copied, or without what was not because it had
   // been deleted since.
   access_->table().NoteLoad();
   transaction.AddTableCounters(access_->def().id, {});
-  session_->has_copied = true;
+  const bool replaces_table = thd_sql_command(ha_thd()) != SQLCOM_CREATE_TABLE && !access_->def().temporary;
+  if (replaces_table) session_->has_copied = true;
   if (load_ == nullptr) return 0;
   const bulk::LoadTarget target{
       .put = [&](ByteView key, ByteView value) { return transaction.Put(store::Family::kData, key, value); },
@@ -129,7 +131,7 @@ void Handler::EndCopy() {
   load_.reset();
   DropStatementLoad();
   statement_load_decided_ = false;
-  copy_begun_ = false;
+  copy_begun_ = copy_ignores_duplicates_ = false;
   bulk_insert_begun_ = false;
   load_decided_ = false;
 }

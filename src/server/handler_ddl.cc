@@ -41,7 +41,7 @@ void WarnOfDirectories(THD* thd, const HA_CREATE_INFO& create_info) {
 
 constexpr uint kCreateFieldsOfStorage =
     HA_CREATE_USED_CHARSET | HA_CREATE_USED_PACK_KEYS | HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_MAX_ROWS;
-// Of no row: the default character set is that of columns to come.
+// Of no row: the default character set is that of columns to come, and of literals in expressions.
 constexpr uint kCreateFieldsOfDefinition = HA_CREATE_USED_COMMENT | HA_CREATE_USED_DEFAULT_CHARSET | HA_CREATE_USED_AUTO;
 
 }  // namespace
@@ -211,13 +211,20 @@ static bool SetsCounterByCopy(const TABLE& table, const TABLE& altered, const Al
          altered.part_info != nullptr || (changes.handler_flags & kIndexChanges) != 0;
 }
 
+// Whether expressions of which rows were computed, checked or placed may come to other values by another default character set.
+static bool ChangesLiterals(const TABLE& table, const TABLE& altered) {
+  if (altered.s->table_charset == table.s->table_charset) return false;
+  return table.vfield != nullptr || table.s->table_check_constraints != 0 || table.part_info != nullptr;
+}
+
 enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) {
   if (!KeysOfAlteredStay(access_->def(), *altered, *changes)) return HA_ALTER_ERROR;
   const HA_CREATE_INFO& create_info = *changes->create_info;
   alter_table_operations wanted = changes->handler_flags;
   if ((create_info.used_fields & ~kCreateFieldsOfDefinition) == 0) wanted &= ~ALTER_OPTIONS;
   if ((wanted & ~(kDictionaryOnly | kIndexChanges)) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
-      SetsCounterByCopy(*table, *altered, *changes) || table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
+      SetsCounterByCopy(*table, *altered, *changes) || ChangesLiterals(*table, *altered) ||
+      table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
     const char* const reason = PrimaryKeyReason(*changes);
     changes->unsupported_reason = reason != nullptr ? reason : ReasonToCopy(ha_thd(), *changes);
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
@@ -238,6 +245,11 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
 }
 
 bool Handler::prepare_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) {
+  // It may have numbers that are not committed, and comes with numbers of its own.
+  if ((changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0 && HeldByPrepared(access_->def())) {
+    my_error(ER_LOCK_WAIT_TIMEOUT, MYF(0));
+    return true;
+  }
   if (ChangesIndexes(*changes)) return PrepareIndexChanges(ha_thd(), *table, *altered, changes, access_);
   auto* context = new (ha_thd()->mem_root) AlterContext();
   changes->handler_ctx = context;

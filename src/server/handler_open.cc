@@ -135,6 +135,7 @@ int Handler::extra(ha_extra_function operation) {
     case HA_EXTRA_WRITE_CAN_REPLACE:
     case HA_EXTRA_INSERT_WITH_UPDATE: tolerates_duplicates_ = true; break;
     case HA_EXTRA_BEGIN_COPY: copy_begun_ = true; break;
+    case HA_EXTRA_BEGIN_ALTER_IGNORE_COPY: copy_begun_ = copy_ignores_duplicates_ = true; break;
     case HA_EXTRA_END_COPY: return FinishLoad();
     case HA_EXTRA_ABORT_COPY: EndCopy(); break;
     default: break;
