@@ -45,7 +45,7 @@ Status IndexScan::BeginRange(bool forward, ByteView lower, ByteView upper) {
 
 Status IndexScan::OpenBetweenBounds(bool forward) {
   range_.End();
-  waits_ = std::exchange(gave_unlocked_, false);  // who wants a row again may look for it anew
+  gave_unlocked_ = waits_ = false;
   if (LocksRanges()) CAIRN_RETURN_IF_ERROR(BeginRange(forward, lower_.view(), upper_.view()));
   CAIRN_RETURN_IF_ERROR(OpenCursor());
   forward ? cursor_.SeekToFirst() : cursor_.SeekToLast();
@@ -188,7 +188,7 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
 Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take) {
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
-  const bool tries = semi_consistent_ && !std::exchange(waits_, false);
+  const bool tries = semi_consistent_ && is_primary() && !LocksRanges() && !std::exchange(waits_, false);
   Status status = tries ? reader_->TryLockRow(primary_key_.view()) : reader_->LockRow(primary_key_.view());
   if (status.Is(Status::Code::kLockBusy) && reader_->mode().skip_locked) {
     *take = false;

@@ -39,8 +39,10 @@ struct FoundRow {
 // lock what they have walked over, entry by entry, against insertions, and first wait for those that
 // have inserted there and not committed.
 //
-// A semi-consistent one does not wait at a row that others have locked, but gives its last committed version without a lock: only if
-// that is wanted, the next move gives the same row again, as it is once it could be locked, or the one behind it when it has gone.
+// A semi-consistent one of the primary key does not wait at a row that others have locked, but gives its last committed version without
+// a lock: only if that is wanted, the next move gives the same row again, as it is once it could be locked, or the one behind it when it
+// has gone. Others wait: who walks over a secondary index may not be able to ask for a row again, as one of several whose rows are
+// intersected.
 //
 // Rows a statement itself writes in front of the scan may or may not be given: the server takes
 // care (it collects row positions first when it must).
@@ -65,7 +67,8 @@ class IndexScan {
     SetPlain();
   }
 
-  // For locking scans whose rows need not stay as they are when they are passed over; stays so until it is said otherwise.
+  // For locking scans whose rows need not stay as they are when they are passed over, and that may be asked for one again; stays so
+  // until it is said otherwise.
   void SetSemiConsistent(bool semi_consistent) { semi_consistent_ = semi_consistent; }
   // Whether the row given last is not locked, and not one that PassUnlocked() says is not wanted.
   bool gave_unlocked() const { return gave_unlocked_; }

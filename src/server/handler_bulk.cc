@@ -101,8 +101,9 @@ int Handler::FinishLoad() {
   // been deleted since.
   access_->table().NoteLoad();
   transaction.AddTableCounters(access_->def().id, {});
-  const bool replaces_table = thd_sql_command(ha_thd()) != SQLCOM_CREATE_TABLE && !access_->def().temporary;
-  if (replaces_table) session_->has_copied = true;
+  THD* const thd = ha_thd();
+  const bool replaces_table = thd_sql_command(thd) != SQLCOM_CREATE_TABLE || thd->lex->create_info.or_replace();
+  if (replaces_table && !access_->def().temporary) session_->has_copied = true;
   if (load_ == nullptr) return 0;
   const bulk::LoadTarget target{
       .put = [&](ByteView key, ByteView value) { return transaction.Put(store::Family::kData, key, value); },

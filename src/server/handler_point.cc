@@ -22,6 +22,7 @@ bool Handler::IsPointKey(const uchar* key, uint part_count) const {
 int Handler::ReadPoint(uchar* record) {
   const unsigned index = IndexOf(active_index);
   narrowed_ = Narrowed::kToPoint;
+  scan_.PassUnlocked();  // the server may have dropped a walk's last row without a word
   FoundRow row;
   Status status = index == 0 ? reader_.ByPrimaryKey(search_key_.view(), &row.row)
                              : reader_.ByUniqueKey(index, search_key_.view(), &row.row);

@@ -407,6 +407,7 @@ void Handler::EncodePosition(const uchar* position, ByteBuffer* key) const {
 int Handler::rnd_pos(uchar* record, uchar* position) {
   if (!plans_are_current_) MakePlans(0, false);
   EncodePosition(position, &lower_);
+  scan_.PassUnlocked();
   FoundRow row;
   const bool covering = std::exchange(covering_, false);
   Status status = reader_.ByPrimaryKey(lower_.view(), &row.row);
