@@ -17,7 +17,7 @@ namespace cairn::catalog {
 enum class ForeignAction : uint8_t { kRestrict = 0, kNoAction = 1, kCascade = 2, kSetNull = 3 };
 
 // Whether two names of constraints, or of columns of one table, mean the same: as the server, by letters without their case, but those
-// of ASCII alone.
+// of ASCII alone. Other letters count as they are, which only lets more names live side by side.
 bool IsSameName(std::string_view a, std::string_view b);
 
 inline bool ChangesChild(ForeignAction action) { return action >= ForeignAction::kCascade; }

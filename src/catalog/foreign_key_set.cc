@@ -10,8 +10,6 @@ namespace {
 std::string_view DatabaseOf(std::string_view table) { return table.substr(0, table.find('/')); }
 std::string_view TableOf(std::string_view table) { return table.substr(table.find('/') + 1); }
 
-// Names of constraints are compared as the server does: ASCII letters without their case. Other letters count as they
-// are, which only lets more names live side by side.
 void Sort(std::vector<ForeignKeyPtr>* keys) {
   std::sort(keys->begin(), keys->end(), [](const ForeignKeyPtr& a, const ForeignKeyPtr& b) {
     return std::pair(DatabaseOf(a->child), std::string_view(a->name)) <

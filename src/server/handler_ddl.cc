@@ -267,7 +267,7 @@ bool Handler::commit_inplace_alter_table(TABLE* altered, Alter_inplace_info* cha
     RollBackIndexChanges(changes);
   }
   if (!commit) return false;
-  if (!ChangesIndexes(*changes) && (changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) {
+  if ((changes->create_info->used_fields & HA_CREATE_USED_AUTO) != 0) {
     if (const int error = MoveAutoIncrement(changes->create_info->auto_increment_value); error != 0) {
       print_error(error, MYF(0));
       return true;

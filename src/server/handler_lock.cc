@@ -143,9 +143,8 @@ int Handler::external_lock(THD* thd, int lock_type) {
 }
 
 // A statement under LOCK TABLES, or on a temporary table that is locked already, or within a function or trigger. A plain SELECT reads as
-// ever, also where another statement has the table for writing. What
-// only computes there (RETURN, SET, IF) and is called by a plain SELECT reads as that does, but at SERIALIZABLE, as a later
-// statement of the function may write what it came to.
+// ever, also where another statement has the table for writing. What only computes there (RETURN, SET, IF) and is called by a plain
+// SELECT reads as that does, but at SERIALIZABLE, as a later statement of the function may write what it came to.
 int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
   const auto command = static_cast<enum_sql_command>(thd_sql_command(thd));
   const bool is_plain = lock_type == TL_READ || lock_type == TL_READ_HIGH_PRIORITY;
