@@ -284,8 +284,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // How this statement reads.
   bool locking_ = false;
   bool skip_locked_ = false;
-  bool called_by_plain_select_ = false;  // what store_lock saw
-  bool locked_for_writes_ = false;       // what external_lock was told
+  bool called_by_plain_select_ = false;        // what store_lock saw
+  bool reads_committed_in_functions_ = false;  // the same, at READ COMMITTED
+  bool locked_for_writes_ = false;             // what external_lock was told
   bool writes_rows_ = false;
   txn::LockMode lock_mode_ = txn::LockMode::kShared;
   bool keyread_ = false;

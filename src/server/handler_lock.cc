@@ -26,6 +26,21 @@ bool DefinesTables(int sql_command) {
   }
 }
 
+// Statements whose plain reads, those of their functions and triggers included, lock nothing at READ COMMITTED, as InnoDB's users know
+// it. What others read in functions and triggers (INSERT ... VALUES, DELETE, DO, SET) is locked there, too.
+bool ReadsCommittedInFunctions(int sql_command) {
+  switch (sql_command) {
+    case SQLCOM_SELECT:
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_REPLACE_SELECT:
+    case SQLCOM_UPDATE:
+    case SQLCOM_CREATE_TABLE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // At SERIALIZABLE what a transaction of several statements reads must stay as it is until it ends. A
 // single SELECT needs no locks: its read view is a moment in the order of commits.
 bool LocksPlainReads(THD* thd) {
@@ -66,6 +81,7 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
                 txn::LockMode::kShared, false);
   }
   called_by_plain_select_ = command == SQLCOM_SELECT && !locking_;
+  reads_committed_in_functions_ = ReadsCommittedInFunctions(command);
   return to;
 }
 
@@ -142,14 +158,13 @@ int Handler::external_lock(THD* thd, int lock_type) {
   return error == 0 && lock_type == F_WRLCK ? BeginForeignKeys(thd) : error;
 }
 
-// A statement under LOCK TABLES, or on a temporary table that is locked already, or within a function or trigger. A plain SELECT reads as
-// ever, also where another statement has the table for writing. What only computes there (RETURN, SET, IF) and is called by a plain
-// SELECT reads as that does, but at SERIALIZABLE, as a later statement of the function may write what it came to.
+// A statement under LOCK TABLES, or on a temporary table that is locked already, or within a function or trigger; also the one that calls
+// these, right after store_lock. A plain SELECT reads as ever, also where another statement has the table for writing. What only computes
+// there (RETURN, SET, IF) and is called by a plain SELECT reads as that does, but at SERIALIZABLE, as a later statement of the function may
+// write what it came to.
 int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
   const auto command = static_cast<enum_sql_command>(thd_sql_command(thd));
   const bool is_plain = lock_type == TL_READ || lock_type == TL_READ_HIGH_PRIORITY;
-  const bool belongs_to_select = thd->locked_tables_mode == LTM_PRELOCKED && called_by_plain_select_ &&
-                                 !is_update_query(command) && thd_tx_isolation(thd) != ISO_SERIALIZABLE;
   const bool skips = lock_type == TL_WRITE_SKIP_LOCKED || lock_type == TL_READ_SKIP_LOCKED;
   const bool only_reads = lock_type < TL_FIRST_WRITE && (DefinesTables(command) || (command == SQLCOM_SELECT && is_plain));
   writes_rows_ = lock_type >= TL_FIRST_WRITE || (locked_for_writes_ && !only_reads);
@@ -157,8 +172,12 @@ int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
     SetReadMode(true, txn::LockMode::kExclusive, skips);
   } else if (command == SQLCOM_SELECT && is_plain) {
     SetReadMode(LocksPlainReads(thd), txn::LockMode::kShared, false);
-  } else {
-    SetReadMode(!DefinesTables(command) && !(belongs_to_select && is_plain), txn::LockMode::kShared, skips);
+  } else if (thd->locked_tables_mode != LTM_NONE) {
+    const bool belongs_to_select = is_plain && thd->locked_tables_mode == LTM_PRELOCKED && called_by_plain_select_ &&
+                                   !is_update_query(command) && thd_tx_isolation(thd) != ISO_SERIALIZABLE;
+    const bool reads_committed = (is_plain || lock_type == TL_READ_NO_INSERT) && reads_committed_in_functions_ &&
+                                 thd_tx_isolation(thd) <= ISO_READ_COMMITTED;
+    SetReadMode(!DefinesTables(command) && !belongs_to_select && !reads_committed, txn::LockMode::kShared, skips);
   }
   const int error = BeginStatement(thd);
   return error == 0 && WritesRows() ? BeginForeignKeys(thd) : error;
