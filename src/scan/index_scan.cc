@@ -188,7 +188,9 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
 Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take) {
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
-  const bool tries = semi_consistent_ && is_primary() && !LocksRanges() && !std::exchange(waits_, false);
+  // When the row seen without a lock has gone, this is a neighbour, which nobody has looked at.
+  const bool waits = std::exchange(waits_, false) && key == position_.view();
+  const bool tries = semi_consistent_ && is_primary() && !LocksRanges() && !waits;
   Status status = tries ? reader_->TryLockRow(primary_key_.view()) : reader_->LockRow(primary_key_.view());
   if (status.Is(Status::Code::kLockBusy) && reader_->mode().skip_locked) {
     *take = false;

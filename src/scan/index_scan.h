@@ -40,8 +40,8 @@ struct FoundRow {
 // have inserted there and not committed.
 //
 // A semi-consistent one of the primary key does not wait at a row that others have locked, but gives its last committed version without
-// a lock: only if that is wanted, the next move gives the same row again, as it is once it could be locked, or the one behind it when it
-// has gone. Others wait: who walks over a secondary index may not be able to ask for a row again, as one of several whose rows are
+// a lock: only if that is wanted, the next move gives the same row again, as it is once it could be locked; when it has gone, the one behind
+// it, which is looked at as any other. Others wait: who walks over a secondary index may not be able to ask for a row again, as one of several whose rows are
 // intersected.
 //
 // Rows a statement itself writes in front of the scan may or may not be given: the server takes
@@ -137,7 +137,7 @@ class IndexScan {
   bool must_refresh_ = false;
   bool semi_consistent_ = false;
   bool gave_unlocked_ = false;  // the row at position_
-  bool waits_ = false;          // for the next lock, although it is semi-consistent: the row was seen without one
+  bool waits_ = false;          // for the lock of the row at position_, although it is semi-consistent: the row was seen without one
   txn::RangeWalk range_;    // active in walks that lock ranges
   store::PinnedValue entry_now_;
 };

@@ -200,6 +200,38 @@ TEST_F(LockingScanTest, ASemiConsistentOneGivesWhatIsWantedAgain) {
   }
 }
 
+// The row goes, and its holder with it, between the look and the second one.
+TEST_F(LockingScanTest, ASemiConsistentOneDoesNotWaitForTheNeighbourOfWhatIsGone) {
+  for (const bool backward : {false, true}) {
+    SCOPED_TRACE(backward ? "backward" : "forward");
+    CommitRows({{1, 10, 1}, {2, 20, 1}, {3, 30, 1}});
+    auto holder = Hold(2), first = Hold(1), last = Hold(3);
+    ASSERT_TRUE(RemoveRow(*holder, {2, 20, 1}).ok());
+    auto transaction = Begin(txn::Isolation::kReadCommitted);
+    ReadMode mode = Locking(LockWait::kWait);
+    mode.lock.timeout_ms = 0;
+    RowReader reader;
+    IndexScan scan;
+    FoundRow row;
+    transaction->StartStatement();
+    reader.Bind(store.get(), transaction.get(), access.get(), mode);
+    scan.Open(&reader, {.index = kPrimary});
+    scan.SetSemiConsistent(true);
+    const auto [lower, upper] = Whole(kPrimary);
+    ASSERT_TRUE((backward ? scan.Last(lower, upper, &row) : scan.First(lower, upper, &row)).ok());
+    scan.PassUnlocked();
+    ASSERT_TRUE((backward ? scan.Previous(&row) : scan.Next(&row)).ok());
+    EXPECT_EQ(TextOf(row.row), "2");
+    ASSERT_TRUE(holder->Commit(Durability::kOs).ok());
+    const Status status = backward ? scan.Previous(&row) : scan.Next(&row);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(TextOf(row.row), backward ? "1" : "3");
+    EXPECT_TRUE(scan.gave_unlocked());
+    EXPECT_TRUE((backward ? scan.Previous(&row) : scan.Next(&row)).Is(Code::kLockTimeout));
+    scan.Close();
+  }
+}
+
 // As the server's merges of walks over them cannot ask for a row again.
 TEST_F(LockingScanTest, WalksOverSecondaryIndexesAreNotSemiConsistent) {
   for (const size_t index : {kUnique, kNumbers}) {
