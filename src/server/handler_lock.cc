@@ -155,7 +155,7 @@ int Handler::external_lock(THD* thd, int lock_type) {
   }
   if (lock_type == F_WRLCK && !locking_) SetReadMode(true, txn::LockMode::kExclusive, false);
   const int error = BeginStatement(thd);
-  return error == 0 && lock_type == F_WRLCK ? BeginForeignKeys(thd) : error;
+  return error == 0 && lock_type == F_WRLCK && thd_sql_command(thd) != SQLCOM_SELECT ? BeginForeignKeys(thd) : error;
 }
 
 // A statement under LOCK TABLES, or on a temporary table that is locked already, or within a function or trigger; also the one that calls
@@ -180,7 +180,7 @@ int Handler::start_stmt(THD* thd, thr_lock_type lock_type) {
     SetReadMode(!DefinesTables(command) && !belongs_to_select && !reads_committed, txn::LockMode::kShared, skips);
   }
   const int error = BeginStatement(thd);
-  return error == 0 && WritesRows() ? BeginForeignKeys(thd) : error;
+  return error == 0 && lock_type >= TL_FIRST_WRITE && command != SQLCOM_SELECT ? BeginForeignKeys(thd) : error;
 }
 
 // UPDATE looks at the last committed version of a row that another transaction has locked first. What it passes over at REPEATABLE READ
