@@ -79,6 +79,7 @@ class WriteTransaction {
   void SetSavepoint();
   Status RollbackToSavepoint();
   Status PopSavepoint();
+  size_t savepoint_count() const { return savepoints_.size(); }
 
   bool HasWrites() const { return change_count() != 0; }
   uint64_t change_count() const;

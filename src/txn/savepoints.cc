@@ -8,12 +8,6 @@
 
 namespace cairn::txn {
 
-namespace {
-
-constexpr SavepointId kForgotten = 0;  // no savepoint's
-
-}  // namespace
-
 // Savepoints that were set since the last change are the newest of all, so they are found at the end.
 void Transaction::BeforeChange() {
   assert(is_active() && !prepared_);
@@ -30,6 +24,7 @@ void Transaction::BeforeChange() {
     savepoint.set = true;
     savepoint.at_start = at_start;
     savepoint.tables = tables_;
+    savepoint.marker = writes_->savepoint_count();
     if (!at_start) writes_->SetSavepoint();
   }
 }
@@ -63,35 +58,41 @@ size_t Transaction::FindSavepoint(SavepointId id) const {
 // Undoes what came after a savepoint, which remains; newer ones go. Only one of them costs a
 // rollback in the batch: the markers of the newer ones are taken off first.
 Status Transaction::UndoTo(size_t at) {
-  Savepoint& savepoint = savepoints_[at];
   Status status;
-  if (savepoint.set && savepoint.at_start) {
-    if (writes_open_) status = EmptyWrites();
+  const bool empties = savepoints_[at].set && savepoints_[at].at_start;
+  if (empties && writes_open_) status = EmptyWrites();
+  if (Status forgotten = ForgetFrom(at + 1); status.ok()) status = std::move(forgotten);
+  Savepoint& savepoint = savepoints_[at];
+  if (savepoint.set) {
+    if (!empties && status.ok()) status = UndoWrites();
     tables_ = std::move(savepoint.tables);
-    savepoints_.resize(at + 1);
-  } else {
-    status = ForgetFrom(at + 1);
-    if (savepoint.set) {
-      if (status.ok()) status = UndoWrites();
-      tables_ = std::move(savepoint.tables);
-    }
   }
   savepoint.set = savepoint.at_start = false;
   savepoint.tables.clear();
-  if (FindSavepoint(statement_) == savepoints_.size()) statement_ = 0;
   return status;
 }
 
-// Removes a savepoint and the newer ones, and keeps the changes; with them those below it that are forgotten already.
+// Removes a savepoint and the newer ones, and keeps the changes.
 Status Transaction::ForgetFrom(size_t at) {
-  Status status;
-  while (at > 0 && savepoints_[at - 1].id == kForgotten) --at;
+  bool had_marker = false;
   while (savepoints_.size() > at) {
     const Savepoint& newest = savepoints_.back();
-    if (newest.set && !newest.at_start && status.ok()) status = writes_->PopSavepoint();
+    had_marker |= newest.has_marker();
+    if (newest.id == statement_) statement_ = 0;
     savepoints_.pop_back();
   }
-  if (FindSavepoint(statement_) == savepoints_.size()) statement_ = 0;
+  return had_marker ? DropMarkers() : Status::Ok();
+}
+
+// Takes the markers off the batch that no savepoint needs. One that lies below a savepoint's can only be taken off once that has gone:
+// until then it stays, which is little beside the change that it was set for, and costs nobody a look.
+Status Transaction::DropMarkers() {
+  // Those that wait for a change are the newest, and those that were set before the first change the oldest.
+  size_t count = savepoints_.size();
+  while (count > 0 && !savepoints_[count - 1].set) --count;
+  const size_t needed = count > 0 && savepoints_[count - 1].has_marker() ? savepoints_[count - 1].marker + 1 : 0;
+  Status status;
+  while (writes_open_ && status.ok() && writes_->savepoint_count() > needed) status = writes_->PopSavepoint();
   return status;
 }
 
@@ -107,18 +108,12 @@ Status Transaction::ReleaseSavepoint(SavepointId savepoint) {
   return ForgetFrom(at);
 }
 
-// What it has set in the batch can only be taken off there once all newer ones have gone.
 Status Transaction::ForgetSavepoint(SavepointId savepoint) {
   const size_t at = FindSavepoint(savepoint);
   if (at == savepoints_.size()) return Status::NotFound();
-  Savepoint& forgotten = savepoints_[at];
-  if (!forgotten.set || forgotten.at_start) {
-    savepoints_.erase(savepoints_.begin() + static_cast<ptrdiff_t>(at));
-    return Status::Ok();
-  }
-  forgotten.id = kForgotten;
-  forgotten.tables = {};
-  return ForgetFrom(savepoints_.size());
+  const bool had_marker = savepoints_[at].has_marker();
+  savepoints_.erase(savepoints_.begin() + static_cast<ptrdiff_t>(at));
+  return had_marker ? DropMarkers() : Status::Ok();
 }
 
 void Transaction::StartStatement() {

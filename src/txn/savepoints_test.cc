@@ -78,6 +78,31 @@ TEST_F(SavepointsTest, ASavepointWithinAStatement) {
   EXPECT_EQ(Scan(*txn), "a=1 b=1 d=1");
 }
 
+// As SAVEPOINT of two names in turn does: each forgets the one below the other.
+TEST_F(SavepointsTest, ForgottenOnesDoNotPileUp) {
+  auto txn = Begin();
+  ASSERT_TRUE(Write(*txn, "start", "1").ok());
+  SavepointId names[2] = {txn->SetSavepoint(), txn->SetSavepoint()};
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(txn->ForgetSavepoint(names[i % 2]).ok());
+    names[i % 2] = txn->SetSavepoint();
+    txn->StartStatement();
+    EXPECT_EQ(txn->savepoint_count(), 3u);
+    ASSERT_TRUE(txn->Put(Family::kData, K("a"), std::to_string(i)).ok());
+    txn->EndStatement();
+    ASSERT_EQ(txn->savepoint_count(), 2u);
+  }
+  EXPECT_EQ(Scan(*txn), "a=99 start=1");
+  ASSERT_TRUE(txn->RollbackToSavepoint(names[1]).ok());
+  EXPECT_EQ(Scan(*txn), "a=98 start=1");
+  ASSERT_TRUE(txn->RollbackToSavepoint(names[0]).ok());
+  EXPECT_EQ(Scan(*txn), "a=97 start=1");
+  ASSERT_TRUE(txn->ReleaseSavepoint(names[0]).ok());
+  ASSERT_TRUE(Write(*txn, "b", "1").ok());
+  EXPECT_EQ(txn->savepoint_count(), 0u);
+  EXPECT_EQ(Scan(*txn), "a=97 b=1 start=1");
+}
+
 // A transaction in which everything is a plain copy.
 struct Model {
   using Rows = std::map<std::string, std::string>;
@@ -173,6 +198,7 @@ TEST_F(SavepointsModelTest, RandomHistoriesAgree) {
     for (int step = 0; step < 40; ++step) {
       Step(*txn, model, random);
       ASSERT_FALSE(HasFatalFailure());
+      ASSERT_EQ(txn->savepoint_count(), model.savepoints.size());
       if (step % 8 != 0) continue;
       ASSERT_EQ(Scan(*txn), model.Text());
     }

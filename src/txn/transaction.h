@@ -185,6 +185,7 @@ class Transaction final : public LockOwner {
   Status ReleaseSavepoint(SavepointId savepoint);     // the same
   // Forgets that one alone: newer ones can still be rolled back to.
   Status ForgetSavepoint(SavepointId savepoint);
+  size_t savepoint_count() const { return savepoints_.size(); }  // the statement's included
 
   bool HasWrites() const;
   uint64_t write_bytes() const;
@@ -220,6 +221,8 @@ class Transaction final : public LockOwner {
     SavepointId id = 0;
     bool set = false;
     bool at_start = false;  // nothing had been written: rolling back means emptying the batch
+    size_t marker = 0;      // how many markers the batch had below its own
+    bool has_marker() const { return set && !at_start; }
     std::vector<TableChange> tables;
   };
 
@@ -243,6 +246,7 @@ class Transaction final : public LockOwner {
   size_t FindSavepoint(SavepointId id) const;
   Status UndoTo(size_t at);
   Status ForgetFrom(size_t at);
+  Status DropMarkers();
   Status MergeTableCounters();
   void DropView();
   void End();
