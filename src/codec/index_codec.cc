@@ -4,19 +4,12 @@
 
 #include <cassert>
 
+#include "codec/entry_form.h"
 #include "codec/evidence.h"
 #include "codec/record_access.h"
 
 namespace cairn::codec {
 namespace {
-
-constexpr size_t kIndexIdBytes = 4;
-
-// The first byte of an entry's value that is not empty. Numbers of the format, never reused.
-enum class ValueFormat : uint8_t {
-  kPlain = 1,       // rest of the primary key (unique entries), then originals
-  kClustering = 2,  // reserved: the whole row follows as well
-};
 
 // The position of the hidden row id, which is no column.
 constexpr uint16_t kNoColumn = 0xffff;
@@ -274,25 +267,7 @@ bool IndexCodec::Covers(size_t column) const {
   return false;
 }
 
-EntryPlan IndexCodec::Plan(const ColumnSet& wanted) const {
-  assert(!is_primary_);
-  EntryPlan plan(column_count_);
-  for (size_t column = 0; column < column_count_; ++column) {
-    if (wanted.Has(column)) plan.missing_.Add(column);
-  }
-  for (unsigned part = 0; part < parts_.size(); ++part) {
-    const uint16_t column = declared_[part].column;
-    const GiveBack give_back = parts_[part].give_back();
-    if (give_back == GiveBack::kPrefix || !plan.missing_.Has(column)) continue;
-    plan.missing_.Remove(column);
-    plan.wanted_parts_ |= uint64_t{1} << part;
-    plan.visited_part_count_ = part + 1;
-    plan.reads_originals_ |= give_back != GiveBack::kAlways;
-  }
-  return plan;
-}
-
-Status IndexCodec::DecodeColumns(const EntryPlan& plan, ByteView key, ByteView value, uint8_t* record) const {
+Status IndexCodec::DecodeByParts(const EntryPlan& plan, ByteView key, ByteView value, uint8_t* record) const {
   Walk walk(*this, key, value);
   if (const char* wrong = walk.Begin()) return Corrupt(wrong, key, value);
   const bool reads_originals = plan.reads_originals_ && !value.empty();

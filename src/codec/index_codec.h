@@ -3,6 +3,7 @@
 // is docs/formats/key.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,9 +42,32 @@ class EntryPlan {
   explicit EntryPlan(size_t column_count) : missing_(column_count) {}
   bool Wants(unsigned part) const { return (wanted_parts_ >> part & 1) != 0; }
 
+  // What is to be done with the next bytes of an entry's key.
+  struct Step {
+    enum class Form : uint8_t {
+      kPass,     // nobody wants these `bytes`
+      kInteger,  // of so many `bytes`, to `at` in the record
+      kPart,     // the entry's part number `at`, of whatever form
+    };
+    Form form;
+    bool is_signed;
+    uint16_t bytes;
+    uint32_t at;
+  };
+  static constexpr unsigned kStepsMax = 12;
+
+  void AddStep(const Step& step) {
+    if (step_count_ < kStepsMax) steps_[step_count_] = step;
+    ++step_count_;
+  }
+  // Whether an entry without originals can be read by the steps.
+  bool has_steps() const { return step_count_ != 0 && step_count_ <= kStepsMax; }
+
   uint64_t wanted_parts_ = 0;        // bit per entry part
   unsigned visited_part_count_ = 0;  // the parts up to the last one that matters
   bool reads_originals_ = false;
+  unsigned step_count_ = 0;
+  std::array<Step, kStepsMax> steps_;
   ColumnSet missing_;
 };
 
@@ -143,6 +167,9 @@ class IndexCodec {
   void AddPrimaryRest(const IndexCodec& primary);
   void AppendPrimaryRest(ByteView primary_key, ByteBuffer* out) const;
   void AppendOriginals(const uint8_t* record, size_t value_start, ByteBuffer* value) const;
+  void PlanSteps(EntryPlan* plan) const;
+  [[nodiscard]] bool DecodeBySteps(const EntryPlan& plan, ByteView key, uint8_t* record) const;
+  Status DecodeByParts(const EntryPlan& plan, ByteView key, ByteView value, uint8_t* record) const;
   [[nodiscard]] bool ReadOriginals(const EntryPlan& plan, const Walk& walk, uint8_t* record) const;
   Status Corrupt(const char* what, ByteView key, ByteView value) const;
 

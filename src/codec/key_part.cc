@@ -225,7 +225,7 @@ size_t KeyPartCodec::TextBytes(ByteView bytes) const {
 bool KeyPartCodec::Decode(ByteView part, uint8_t* record) const {
   assert(give_back_ == GiveBack::kAlways || give_back_ == GiveBack::kMostly);
   if (column_.nullable) part.remove_prefix(1);
-  if (form_ == Form::kText) return DecodeText(part, record);
+  if (form_ == Form::kText) return DecodeText(part, record) == part.size();
   uint8_t inverted[8];
   const uint8_t* from = reinterpret_cast<const uint8_t*>(part.data());
   if (descending_ && form_ != Form::kBytes) {
@@ -255,26 +255,38 @@ bool KeyPartCodec::Decode(ByteView part, uint8_t* record) const {
   return true;
 }
 
-bool KeyPartCodec::DecodeText(ByteView stream, uint8_t* record) const {
+size_t KeyPartCodec::DecodeAtStart(ByteView bytes, uint8_t* record) const {
+  if (form_ == Form::kText) {
+    const size_t marker_bytes = column_.nullable ? 1 : 0;
+    if (bytes.size() < marker_bytes || (column_.nullable && static_cast<uint8_t>(bytes[0]) != (kNotNullMarker ^ mask()))) return 0;
+    const size_t text_bytes = DecodeText(bytes.substr(marker_bytes), record);
+    return text_bytes == 0 ? 0 : marker_bytes + text_bytes;
+  }
+  const size_t size = EncodedBytes(bytes);
+  return size != 0 && Decode(bytes.substr(0, size), record) ? size : 0;
+}
+
+// Returns the bytes of the stream at the start of `bytes`; 0: it is malformed, or longer than any value of the column.
+size_t KeyPartCodec::DecodeText(ByteView bytes, uint8_t* record) const {
   uint8_t* at = record + column_.offset;
   const bool is_char = column_.type == ColumnType::kChar;
   uint8_t* to = is_char ? at : at + column_.length_bytes;
   const uint32_t bytes_max = is_char ? column_.pack_length : column_.data_bytes_max;
-  size_t size;
+  Unpacked unpacked;
   if (IsPadded()) {
     const Collation::Shape& shape = column_.collation->shape();
-    size = UnpackPadded(stream, shape.unit_bytes, shape.space_weight[0], mask(), to, bytes_max);
+    unpacked = UnpackPadded(bytes, shape.unit_bytes, shape.space_weight[0], mask(), to, bytes_max);
   } else {
     const unsigned unit_bytes = column_.collation != nullptr ? column_.collation->shape().unit_bytes : 1;
-    size = UnpackUnpadded(stream, unit_bytes, mask(), to, bytes_max);
+    unpacked = UnpackUnpadded(bytes, unit_bytes, mask(), to, bytes_max);
   }
-  if (size == SIZE_MAX) return false;
+  if (unpacked.stream_bytes == 0) return 0;
   if (is_char) {
-    column_.collation->FillSpaces(at + size, column_.pack_length - size);
+    column_.collation->FillSpaces(at + unpacked.unit_bytes, column_.pack_length - unpacked.unit_bytes);
   } else {
-    StoreLength(at, column_.length_bytes, static_cast<uint32_t>(size));
+    StoreLength(at, column_.length_bytes, static_cast<uint32_t>(unpacked.unit_bytes));
   }
-  return true;
+  return unpacked.stream_bytes;
 }
 
 bool KeyPartCodec::NeedsOriginal(const uint8_t* record) const {

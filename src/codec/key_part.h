@@ -72,6 +72,10 @@ class KeyPartCodec {
   // Precondition: give_back() is kAlways or kMostly.
   [[nodiscard]] bool Decode(ByteView part, uint8_t* record) const;
 
+  // EncodedBytes() and Decode() at once, of a part at the start of `bytes` that is not NULL. Returns the former, or 0 where
+  // either fails: then the column's bytes are unspecified.
+  size_t DecodeAtStart(ByteView bytes, uint8_t* record) const;
+
   // Whether the value in `record` (not NULL) has to be kept beside the key.
   bool NeedsOriginal(const uint8_t* record) const;
 
@@ -88,7 +92,7 @@ class KeyPartCodec {
   void EncodeValue(ByteView value, ByteBuffer* key) const;
   void EncodeText(ByteView text, ByteBuffer* key) const;
   size_t TextBytes(ByteView bytes) const;
-  bool DecodeText(ByteView stream, uint8_t* record) const;
+  size_t DecodeText(ByteView bytes, uint8_t* record) const;
 
   ColumnLayout column_;
   Form form_ = Form::kBytes;

@@ -4,6 +4,7 @@
 // byte's end value. All other units stand for themselves.
 #include "codec/weight_stream.h"
 
+#include <bit>
 #include <cassert>
 #include <cstring>
 #include <type_traits>
@@ -108,8 +109,56 @@ size_t Walk(ByteView bytes, const uint8_t* special, bool padded, uint8_t mask, T
   return 0;
 }
 
+constexpr uint64_t EightOf(uint8_t byte) { return byte * uint64_t{0x0101010101010101}; }
+
+// Of eight bytes, the first in memory being the lowest, how many come before one that is 0. (Which is the first of them this tells
+// rightly, though not which others are.)
+unsigned BytesBeforeZero(uint64_t eight) {
+  const uint64_t zeros = (eight - EightOf(1)) & ~eight & EightOf(0x80);
+  return zeros == 0 ? 8 : static_cast<unsigned>(std::countr_zero(zeros)) / 8;
+}
+
+// Walk() where units are bytes, eight at a time. Without kCopies nothing is written, and any number fits.
+template <bool kCopies>
+Unpacked WalkBytes(ByteView bytes, uint8_t special, bool padded, uint8_t mask, uint8_t* to, size_t to_bytes) {
+  const uint8_t masked = special ^ mask;
+  const uint8_t* const begin = reinterpret_cast<const uint8_t*>(bytes.data());
+  const uint8_t* const end = begin + bytes.size();
+  const uint8_t* at = begin;
+  for (size_t size = 0;;) {
+    while (end - at >= 8 && to_bytes - size >= 8) {
+      const uint64_t eight = LoadLe64(at);
+      if constexpr (kCopies) StoreLe64(to + size, eight ^ EightOf(mask));
+      const unsigned plain = BytesBeforeZero(eight ^ EightOf(masked));
+      at += plain;
+      size += plain;
+      if (plain < 8) break;
+    }
+    for (; at != end && *at != masked; ++at) {
+      if (size == to_bytes) return {};
+      if constexpr (kCopies) to[size] = *at ^ mask;
+      ++size;
+    }
+    if (end - at < 2) return {};
+    const uint8_t follow = at[1] ^ mask;
+    at += 2;
+    if (follow == (padded ? kClassEnd : kZeroEnd)) return {static_cast<size_t>(at - begin), size};
+    if (padded ? follow != kClassLess && follow != kClassGreater : follow != kZeroMore) return {};
+    if (size == to_bytes) return {};
+    if constexpr (kCopies) to[size] = special;
+    ++size;
+  }
+}
+
 template <unsigned kUnit>
-size_t Unpack(ByteView stream, const uint8_t* special, bool padded, uint8_t mask, uint8_t* to, size_t to_bytes) {
+size_t Measure(ByteView bytes, const uint8_t* special, bool padded, uint8_t mask) {
+  if constexpr (kUnit == 1) return WalkBytes<false>(bytes, *special, padded, mask, nullptr, SIZE_MAX).stream_bytes;
+  return Walk<kUnit>(bytes, special, padded, mask, [](const uint8_t*) { return true; });
+}
+
+template <unsigned kUnit>
+Unpacked Unpack(ByteView bytes, const uint8_t* special, bool padded, uint8_t mask, uint8_t* to, size_t to_bytes) {
+  if constexpr (kUnit == 1) return WalkBytes<true>(bytes, *special, padded, mask, to, to_bytes);
   size_t size = 0;
   const auto take = [&](const uint8_t* unit) {
     if (to_bytes - size < kUnit) return false;
@@ -117,7 +166,8 @@ size_t Unpack(ByteView stream, const uint8_t* special, bool padded, uint8_t mask
     size += kUnit;
     return true;
   };
-  return Walk<kUnit>(stream, special, padded, mask, take) == stream.size() ? size : SIZE_MAX;
+  const size_t stream_bytes = Walk<kUnit>(bytes, special, padded, mask, take);
+  return {stream_bytes, size};
 }
 
 // Calls the instantiation of `Call` for the unit size.
@@ -142,24 +192,21 @@ void FinishUnpadded(size_t start, unsigned unit_bytes, ByteBuffer* out) {
 }
 
 size_t PaddedBytes(ByteView bytes, unsigned unit_bytes, const uint8_t* space, uint8_t mask) {
-  const auto take = [](const uint8_t*) { return true; };
-  return ForUnit(unit_bytes, [&](auto unit) { return Walk<unit.value>(bytes, space, true, mask, take); });
+  return ForUnit(unit_bytes, [&](auto unit) { return Measure<unit.value>(bytes, space, true, mask); });
 }
 
 size_t UnpaddedBytes(ByteView bytes, unsigned unit_bytes, uint8_t mask) {
-  const auto take = [](const uint8_t*) { return true; };
-  return ForUnit(unit_bytes, [&](auto unit) { return Walk<unit.value>(bytes, kZeroUnit, false, mask, take); });
+  return ForUnit(unit_bytes, [&](auto unit) { return Measure<unit.value>(bytes, kZeroUnit, false, mask); });
 }
 
-size_t UnpackPadded(ByteView stream, unsigned unit_bytes, const uint8_t* space, uint8_t mask, uint8_t* to,
-                    size_t to_bytes) {
-  return ForUnit(unit_bytes,
-                 [&](auto unit) { return Unpack<unit.value>(stream, space, true, mask, to, to_bytes); });
+Unpacked UnpackPadded(ByteView bytes, unsigned unit_bytes, const uint8_t* space, uint8_t mask, uint8_t* to,
+                      size_t to_bytes) {
+  return ForUnit(unit_bytes, [&](auto unit) { return Unpack<unit.value>(bytes, space, true, mask, to, to_bytes); });
 }
 
-size_t UnpackUnpadded(ByteView stream, unsigned unit_bytes, uint8_t mask, uint8_t* to, size_t to_bytes) {
+Unpacked UnpackUnpadded(ByteView bytes, unsigned unit_bytes, uint8_t mask, uint8_t* to, size_t to_bytes) {
   return ForUnit(unit_bytes,
-                 [&](auto unit) { return Unpack<unit.value>(stream, kZeroUnit, false, mask, to, to_bytes); });
+                 [&](auto unit) { return Unpack<unit.value>(bytes, kZeroUnit, false, mask, to, to_bytes); });
 }
 
 }  // namespace cairn::codec

@@ -25,10 +25,16 @@ void FinishUnpadded(size_t start, unsigned unit_bytes, ByteBuffer* out);
 size_t PaddedBytes(ByteView bytes, unsigned unit_bytes, const uint8_t* space, uint8_t mask);
 size_t UnpaddedBytes(ByteView bytes, unsigned unit_bytes, uint8_t mask);
 
-// Writes the units of an encoded stream (exactly PaddedBytes() long) to `to`, at most `to_bytes`.
-// Returns their size in bytes, or SIZE_MAX when they do not fit.
-size_t UnpackPadded(ByteView stream, unsigned unit_bytes, const uint8_t* space, uint8_t mask, uint8_t* to,
-                    size_t to_bytes);
-size_t UnpackUnpadded(ByteView stream, unsigned unit_bytes, uint8_t mask, uint8_t* to, size_t to_bytes);
+// What was read of the stream at the start of some bytes. No bytes: it is malformed, or its units did not fit.
+struct Unpacked {
+  size_t stream_bytes = 0;  // its end included
+  size_t unit_bytes = 0;    // of all units
+};
+
+// Writes the units of the stream at the start of `bytes` to `to`, at most `to_bytes`; behind them, within these, are then
+// bytes of any kind.
+Unpacked UnpackPadded(ByteView bytes, unsigned unit_bytes, const uint8_t* space, uint8_t mask, uint8_t* to,
+                      size_t to_bytes);
+Unpacked UnpackUnpadded(ByteView bytes, unsigned unit_bytes, uint8_t mask, uint8_t* to, size_t to_bytes);
 
 }  // namespace cairn::codec

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <vector>
 
@@ -74,16 +75,44 @@ struct Form {
     const std::string space = UnitBytes(kSpace);
     std::string units(room, '?');
     uint8_t* to = reinterpret_cast<uint8_t*>(units.data());
-    const size_t size =
+    const Unpacked unpacked =
         padded ? UnpackPadded(stream, unit_bytes, reinterpret_cast<const uint8_t*>(space.data()), mask, to, room)
                : UnpackUnpadded(stream, unit_bytes, mask, to, room);
-    if (size == SIZE_MAX) return "does not fit";
-    units.resize(size);
+    if (unpacked.stream_bytes == 0) return "does not fit";
+    EXPECT_EQ(unpacked.stream_bytes, EncodedBytes(stream));
+    units.resize(unpacked.unit_bytes);
     return units;
   }
 };
 
 class WeightStream : public ::testing::TestWithParam<Form> {};
+
+// Longer than what is looked at at once, with special units and their ends at any place in it.
+TEST_P(WeightStream, GivesLongStreamsBack) {
+  const Form form = GetParam();
+  std::mt19937 random(1);
+  const Units alphabet = {0, 1, 0x1f, kSpace, 0x21, 0x7f, 0x80, 0xdf, 0xff};
+  for (unsigned round = 0; round < 20000; ++round) {
+    Units units(random() % 40);
+    const unsigned kinds = 1 + random() % static_cast<unsigned>(alphabet.size());
+    for (uint32_t& unit : units) unit = random() % 3 == 0 ? alphabet[random() % kinds] : 'a' + random() % 20;
+    if (form.padded) {
+      while (!units.empty() && units.back() == kSpace) units.pop_back();
+    }
+    std::string plain;
+    for (const uint32_t unit : units) plain += form.UnitBytes(unit);
+    const std::string stream = form.Encode(units), behind(random() % 12, static_cast<char>(random()));
+    ASSERT_EQ(form.EncodedBytes(stream + behind), stream.size());
+    for (const size_t room : {plain.size(), plain.size() + 1, plain.size() + 30}) {
+      ASSERT_EQ(form.Unpack(stream + behind, room), plain);
+    }
+    if (!plain.empty()) { ASSERT_EQ(form.Unpack(stream + behind, random() % plain.size()), "does not fit"); }
+    for (size_t size = 0; size < stream.size(); ++size) {
+      ASSERT_EQ(form.EncodedBytes(std::string_view(stream).substr(0, size)), 0u);
+      ASSERT_EQ(form.Unpack(std::string_view(stream).substr(0, size), plain.size()), "does not fit");
+    }
+  }
+}
 
 TEST_P(WeightStream, KeepsOrderAndIsPrefixFree) {
   const Form form = GetParam();
