@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Names of the status codes.
+// Names of the status codes, and what only errors need.
 #include "base/status.h"
 
 namespace cairn {
+
+Status::Status(Code code, std::string message)
+    : code_(code), message_(message.empty() ? nullptr : new std::string(std::move(message))) {}
+
+Status Status::NotFound(std::string message) { return Status(Code::kNotFound, std::move(message)); }
+Status Status::DuplicateKey(std::string message) { return Status(Code::kDuplicateKey, std::move(message)); }
+Status Status::InvalidArgument(std::string message) { return Status(Code::kInvalidArgument, std::move(message)); }
+Status Status::NotSupported(std::string message) { return Status(Code::kNotSupported, std::move(message)); }
+Status Status::Corruption(std::string message) { return Status(Code::kCorruption, std::move(message)); }
+Status Status::IoError(std::string message) { return Status(Code::kIoError, std::move(message)); }
+
+void Status::DropMessage::operator()(const std::string* message) const { delete message; }
 
 std::string_view CodeName(Status::Code code) {
   switch (code) {

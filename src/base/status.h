@@ -46,17 +46,23 @@ class [[nodiscard]] Status {
   };
 
   Status() = default;
-  Status(Code code, std::string message)
-      : code_(code), message_(message.empty() ? nullptr : new std::string(std::move(message))) {}
+  // What leads to a message is put apart from code that runs often, by the compiler, as all that makes one is cold.
+  [[gnu::cold]] Status(Code code, std::string message);
 
   static Status Ok() { return Status(); }
-  static Status Of(Code code) { return Status(code, std::string()); }
-  static Status NotFound(std::string m = {}) { return Status(Code::kNotFound, std::move(m)); }
-  static Status DuplicateKey(std::string m = {}) { return Status(Code::kDuplicateKey, std::move(m)); }
-  static Status InvalidArgument(std::string m) { return Status(Code::kInvalidArgument, std::move(m)); }
-  static Status NotSupported(std::string m) { return Status(Code::kNotSupported, std::move(m)); }
-  static Status Corruption(std::string m) { return Status(Code::kCorruption, std::move(m)); }
-  static Status IoError(std::string m) { return Status(Code::kIoError, std::move(m)); }
+  static Status Of(Code code) {
+    Status status;
+    status.code_ = code;
+    return status;
+  }
+  static Status NotFound() { return Of(Code::kNotFound); }
+  static Status DuplicateKey() { return Of(Code::kDuplicateKey); }
+  [[gnu::cold]] static Status NotFound(std::string message);
+  [[gnu::cold]] static Status DuplicateKey(std::string message);
+  [[gnu::cold]] static Status InvalidArgument(std::string message);
+  [[gnu::cold]] static Status NotSupported(std::string message);
+  [[gnu::cold]] static Status Corruption(std::string message);
+  [[gnu::cold]] static Status IoError(std::string message);
 
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
@@ -69,8 +75,12 @@ class [[nodiscard]] Status {
   std::string ToString() const;
 
  private:
+  struct DropMessage {
+    [[gnu::cold]] void operator()(const std::string* message) const;
+  };
+
   Code code_ = Code::kOk;
-  std::unique_ptr<const std::string> message_;
+  std::unique_ptr<const std::string, DropMessage> message_;
 };
 
 // The name of a code as logs and tests print it, e.g. "not found".
@@ -82,5 +92,5 @@ std::string_view CodeName(Status::Code code);
 #define CAIRN_RETURN_IF_ERROR(expression)                              \
   do {                                                                 \
     if (::cairn::Status cairn_status_ = (expression); !cairn_status_.ok()) \
-      return cairn_status_;                                            \
+      [[unlikely]] return cairn_status_;                                 \
   } while (false)
