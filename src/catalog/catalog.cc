@@ -134,7 +134,7 @@ void Catalog::PutNextIds(Batch* batch) {
 }
 
 Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,
-                       const std::vector<ForeignKeyDef>& foreign_keys, const std::string& original) {
+                       const std::vector<ForeignKeyDef>& foreign_keys, const std::string& original, Creation creation) {
   const std::lock_guard<std::mutex> lock(mutex_);
   TableDef existing;
   Status found = LoadDef(def.name, &existing);
@@ -153,7 +153,8 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   Batch batch(*store_);
   PutName(def.name, def.id, &batch);
   PutDefinition(def, &batch);
-  PutCounters(def.id, counters, &batch);
+  // None until the creation ends.
+  if (creation == Creation::kEndsHere) PutCounters(def.id, counters, &batch);
   PutNextIds(&batch);
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync));

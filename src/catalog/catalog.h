@@ -25,6 +25,10 @@ namespace cairn::catalog {
 
 class ForeignKeyChange;
 
+// What ends the creation of a table: that it is in the dictionary, or a transaction that fills it and adds to its counters,
+// were it by nothing but AUTO_INCREMENT 1.
+enum class Creation { kEndsHere, kEndsWithRows };
+
 // The dictionary's key of a table's counters, for TableCounters merges.
 std::string CountersKey(TableId id);
 
@@ -40,9 +44,11 @@ class Catalog {
   static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog);
 
   // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, kDuplicateKey when that
-  // of one of its foreign keys is; those of the table `original`, which this one is to replace, are not.
+  // of one of its foreign keys is; those of the table `original`, which this one is to replace, are not. When its
+  // `creation` does not end here, there is no AUTO_INCREMENT yet either: `auto_increment_next` is 0.
   Status Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,
-                const std::vector<ForeignKeyDef>& foreign_keys = {}, const std::string& original = {});
+                const std::vector<ForeignKeyDef>& foreign_keys = {}, const std::string& original = {},
+                Creation creation = Creation::kEndsHere);
 
   // kNotFound when there is no such table. The object is shared by all who ask.
   Status Find(const std::string& name, std::shared_ptr<Table>* table);
@@ -54,6 +60,11 @@ class Catalog {
                 const ShownRename& shown = {});
   // With its foreign keys; those that refer to it stay.
   Status Drop(const std::string& name);
+
+  // For the recovery of an interrupted statement, which drops the table though foreign keys refer to it: whether that is what
+  // became of it, and not that the drop was refused. So it is where a copy of ALTER TABLE is there that has what these keys need,
+  // and where its creation never ended.
+  Status MayDropReferenced(const std::string& name, bool* may_drop);
 
   // The foreign keys that exist now. Who is to act on them by what he finds here must keep the tables' definitions
   // from changing.

@@ -18,6 +18,10 @@ using ForeignKeyPtr = std::shared_ptr<const ForeignKeyDef>;
 // Whether the server made up the table's name while it alters another one: what such a table has is not seen yet.
 inline bool IsNameOfCopy(std::string_view table) { return table.find("/#sql") != std::string_view::npos; }
 
+// Whether it is one that ALTER TABLE fills to put it in the altered one's place. Others of these names only hold a table, filled long
+// ago, while it changes its place.
+inline bool IsNameOfFilledCopy(std::string_view table) { return table.find("/#sql-alter") != std::string_view::npos; }
+
 // Whether it is a partition that rows are being copied into, by REORGANIZE and the like.
 inline bool IsNameOfNewPartition(std::string_view table) { return table.ends_with("#TMP#") || table.ends_with("#tmp#"); }
 

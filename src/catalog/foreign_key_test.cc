@@ -71,6 +71,11 @@ class ForeignKeyCatalogTest : public ::testing::Test, public store::StoreFixture
     const Status status = catalog->Create(Def(name), 0, &table, keys, original);
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
+  std::shared_ptr<Table> Find(const std::string& name) {
+    std::shared_ptr<Table> table;
+    EXPECT_TRUE(catalog->Find(name, &table).ok());
+    return table;
+  }
   std::string Children(const std::string& parent) {
     std::string text;
     for (const ForeignKeyPtr& key : catalog->foreign_keys()->OfParent(parent)) text += key->child + ":" + key->name + " ";
@@ -153,6 +158,42 @@ TEST_F(ForeignKeyCatalogTest, ACopyOfAlterTakesTheTablesPlace) {
   ASSERT_TRUE(catalog->Drop("d/#sql-4").ok());
   LosePower();
   EXPECT_EQ(Children("d/p"), "d/c:k ");
+}
+
+// What recovery finds when the server was killed while a parent was dropped: the drop was refused, unless a copy was to take its place
+// or nothing had filled it yet.
+TEST_F(ForeignKeyCatalogTest, RecoveryDropsAParentOnlyForItsCopyOrAnUnfinishedCreation) {
+  const auto may_drop = [this](const std::string& name) {
+    bool may = false;
+    EXPECT_TRUE(catalog->MayDropReferenced(name, &may).ok());
+    return may;
+  };
+  Create("d/p");
+  Create("d/c", {Key("k", "d/c", "d/p")});
+  EXPECT_FALSE(may_drop("d/p"));
+  // Tables that only rest under names of the server's, and copies of others, replace nobody.
+  Create("d/#sql-backup-1-2");
+  Create("d/#sqlx-1-2");
+  TableDef other = Def("d/#sql-alter-1-2");
+  other.columns[0].name = "z";
+  std::shared_ptr<Table> table;
+  ASSERT_TRUE(catalog->Create(other, 0, &table).ok());
+  EXPECT_FALSE(may_drop("d/p"));
+  Create("e/#sql-alter-1-3");
+  LosePower();
+  EXPECT_TRUE(may_drop("d/p"));
+  ASSERT_TRUE(catalog->Drop("e/#sql-alter-1-3").ok());
+  EXPECT_FALSE(may_drop("d/p"));
+
+  Create("d/waits", {Key("k2", "d/waits", "d/filled")});
+  ASSERT_TRUE(catalog->Create(Def("d/filled"), 0, &table, {}, {}, Creation::kEndsWithRows).ok());
+  LosePower();
+  EXPECT_TRUE(may_drop("d/filled"));
+  store::Batch batch(*store);
+  batch.MergeCounters(CountersKey(Find("d/filled")->def().id), {.row_count = 0, .auto_increment_next = 1});
+  ASSERT_TRUE(store->Write(batch, store::Durability::kSync).ok());
+  LosePower();
+  EXPECT_FALSE(may_drop("d/filled"));
 }
 
 TEST(ForeignKeyFit, IndexesThatBeginWithTheColumns) {

@@ -92,9 +92,13 @@ int Handler::LoadRow(const uchar* record) {
   return 0;
 }
 
-// The rows come into the store here, the counters with the commit. INSERT … SELECT ends a copy, too, but begins none.
+// The rows come into the store here, the counters with the commit. INSERT … SELECT ends a copy, too, but begins none; and CREATE … SELECT
+// begins one only if it may.
 int Handler::FinishLoad() {
   copy_ignores_duplicates_ = false;
+  if (session_ != nullptr && session_->creation_ends_with_rows && session_->created_query_id == ha_thd()->query_id) {
+    session_->transaction().AddTableCounters(access_->def().id, {.row_count = 0, .auto_increment_next = 1});
+  }
   if (!std::exchange(copy_begun_, false)) return 0;
   txn::Transaction& transaction = session_->transaction();
   // Whoever took a view before the copy is committed would see the table without what was copied, or without what was not because it had

@@ -39,6 +39,13 @@ void WarnOfDirectories(THD* thd, const HA_CREATE_INFO& create_info) {
   if (create_info.index_file_name != nullptr) warn("INDEX DIRECTORY");
 }
 
+// CREATE TABLE … SELECT of a table that foreign keys wait for already. Of others nobody will ask whether they were filled.
+bool EndsWithRows(THD* thd, const catalog::TableDef& def, const HA_CREATE_INFO& create_info) {
+  return thd_sql_command(thd) == SQLCOM_CREATE_TABLE && !thd->lex->first_select_lex()->item_list.is_empty() &&
+         create_info.auto_increment_value == 0 && !def.temporary &&
+         !GlobalEngine()->catalog().foreign_keys()->OfParent(def.name).empty();
+}
+
 constexpr uint kCreateFieldsOfStorage =
     HA_CREATE_USED_CHARSET | HA_CREATE_USED_PACK_KEYS | HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_MAX_ROWS;
 // Of no row: the default character set is that of columns to come, and of literals in expressions.
@@ -52,6 +59,7 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     return HA_WRONG_CREATE_OPTION;
   }
   Status status = RefusedClause(*form);
+  bool ends_with_rows = false;
   codec::RecordLayout layout;
   if (status.ok()) status = LayoutOf(*form, &layout);
   if (status.ok()) {
@@ -64,7 +72,9 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
       return error;
     }
     std::shared_ptr<catalog::Table> created;
-    status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created, keys, original);
+    ends_with_rows = EndsWithRows(ha_thd(), def, *create_info);
+    status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created, keys, original,
+                                              ends_with_rows ? catalog::Creation::kEndsWithRows : catalog::Creation::kEndsHere);
     if (status.Is(Status::Code::kDuplicateKey)) {
       WarnOfTakenName(ha_thd(), def.name, keys, std::string(status.message()));
       return HA_ERR_FOUND_DUPP_KEY;
@@ -75,6 +85,7 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     Session* const session = Session::Of(ha_thd());
     session->created_table = TableNameOfPath(name);
     session->created_query_id = ha_thd()->query_id;
+    session->creation_ends_with_rows = ends_with_rows;
   }
   if (status.Is(Status::Code::kNotSupported)) {
     // The caller prints only numbers of its own here.
@@ -104,10 +115,14 @@ namespace {
 
 std::atomic<bool> ddl_recovery_done{false};
 
-// Whether a table may not be dropped if foreign keys refer to it. What the server takes back, or leads to its end after a crash, goes:
-// it has the table's definition file no longer, or puts another table in this one's place.
+// Whether a table may not be dropped if foreign keys refer to it. What the server takes back goes, as it has the table's definition file
+// no longer, and so does what it leads to its end after a crash. But its log has a DROP TABLE that is refused, too, for a moment.
 bool MayBeReferenced(const std::string& name) {
-  if (!ddl_recovery_done.load(std::memory_order_acquire) || !ChecksForeignKeys(current_thd)) return false;
+  if (!ddl_recovery_done.load(std::memory_order_acquire)) {
+    bool may_drop;
+    return !GlobalEngine()->catalog().MayDropReferenced(name, &may_drop).ok() || !may_drop;
+  }
+  if (!ChecksForeignKeys(current_thd)) return false;
   const Session* const session = Session::Existing(current_thd);
   return session == nullptr || session->created_query_id != current_thd->query_id || session->created_table != name;
 }

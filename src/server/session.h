@@ -92,8 +92,9 @@ class Session {
   // server may ask a handler for it that is not the one whose change failed (another partition's).
   unsigned duplicate_key = ~0u;
 
-  // What a statement has created, and the server's number of that statement.
+  // What a statement has created, and the server's number of that statement. Whether the rows that it fills the table with end that.
   std::string created_table;
+  bool creation_ends_with_rows = false;
   int64_t created_query_id = 0;
 
   // The text of the last error that has one of its own; kept here for the same reason.
