@@ -311,11 +311,7 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   if (taken.ok()) return Status(Status::Code::kAlreadyExists, "table " + to);
   if (!taken.Is(Status::Code::kNotFound)) return taken;
   Batch batch(*store_);
-  MergeLiveCounters(def, &batch);
-  def.name = to;
-  batch.Delete(Family::kDictionary, NameKey(from));
-  PutName(to, def.id, &batch);
-  PutDefinition(def, &batch);
+  PutRenamed(to, &def, &batch);
   ForeignKeyChange change(foreign_keys());
   change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to, original, shown); });
   const std::string& replaced = IsNameOfCopy(from) ? original : from;
@@ -327,11 +323,32 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
   PublishForeignKeys(change);
-  const uint64_t visible_since = IsNameOfCopy(from) || IsNameOfNewPartition(from) ? store_->LatestSequence() : VisibleSince(from);
+  return PublishRenamed(from, std::move(def));
+}
+
+void Catalog::PutRenamed(const std::string& to, TableDef* def, Batch* batch) {
+  MergeLiveCounters(*def, batch);
+  batch->Delete(Family::kDictionary, NameKey(def->name));
+  def->name = to;
+  PutName(to, def->id, batch);
+  PutDefinition(*def, batch);
+}
+
+Status Catalog::PublishRenamed(const std::string& from, TableDef def) {
+  // A table may rest under a name of the server's while it changes places with another: it is as old as it was.
+  const bool was_filled = IsNameOfFilledCopy(from) || IsNameOfNewPartition(from);
+  const uint64_t visible_since = was_filled ? store_->LatestSequence() : VisibleSince(from);
   Unpublish(from);
   if (visible_since == 0) return Status::Ok();
   std::shared_ptr<Table> table;
   return LoadTable(std::move(def), visible_since, &table);
+}
+
+void Catalog::PutGone(const TableDef& def, Batch* batch) {
+  batch->Delete(Family::kDictionary, NameKey(def.name));
+  batch->Delete(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id));
+  batch->Delete(Family::kDictionary, CountersKey(def.id));
+  PutDropped(def, batch);
 }
 
 Status Catalog::Drop(const std::string& name) {
@@ -339,10 +356,7 @@ Status Catalog::Drop(const std::string& name) {
   TableDef def;
   CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
   Batch batch(*store_);
-  batch.Delete(Family::kDictionary, NameKey(name));
-  batch.Delete(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id));
-  batch.Delete(Family::kDictionary, CountersKey(def.id));
-  PutDropped(def, &batch);
+  PutGone(def, &batch);
   ForeignKeyChange change(foreign_keys());
   change.RemoveOfChild(name);
   PutForeignKeys(change, &batch);

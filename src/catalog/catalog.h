@@ -61,6 +61,26 @@ class Catalog {
   // With its foreign keys; those that refer to it stay.
   Status Drop(const std::string& name);
 
+  // The tables that are partitions of the server's table `whole`, and the name of that of one; empty when it is no partition.
+  Status PartitionNames(const std::string& whole, std::vector<std::string>* names);
+  static std::string PartitionedTableOf(const std::string& name);
+
+  // Renames partitions, which have no foreign keys, all at once. One that is under its new name already and not under the old stays.
+  // kNotFound, kAlreadyExists.
+  struct Renaming {
+    std::string from;
+    std::string to;
+    bool operator==(const Renaming&) const = default;
+  };
+  Status RenamePartitions(const std::vector<Renaming>& renamings);
+
+  // For the recovery of an interrupted statement: renames what there is of the partitions of `from`. Where these are a copy of ALTER
+  // TABLE, the partitions under the new name that are of another version of the table go at once. kNotFound when neither has any.
+  Status RenamePartitionsOf(const std::string& from, const std::string& to);
+
+  // All partitions of a table at once, were it none.
+  Status DropPartitionsOf(const std::string& whole);
+
   // For the recovery of an interrupted statement, which drops the table though foreign keys refer to it: whether that is what
   // became of it, and not that the drop was refused. So it is where a copy of ALTER TABLE is there that has what these keys need,
   // and where its creation never ended.
@@ -153,6 +173,10 @@ class Catalog {
   Status LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table);
   uint64_t VisibleSince(const std::string& name) const;
   void MergeLiveCounters(const TableDef& def, store::Batch* batch);
+  void PutRenamed(const std::string& to, TableDef* def, store::Batch* batch);
+  Status PublishRenamed(const std::string& from, TableDef def);
+  void PutGone(const TableDef& def, store::Batch* batch);
+  Status WriteRenamed(store::Batch* batch, std::vector<std::pair<std::string, TableDef>> moved);
   void Publish(const std::string& name, std::shared_ptr<Table> table);
   void Unpublish(const std::string& name);
 

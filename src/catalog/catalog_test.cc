@@ -266,8 +266,8 @@ TEST_F(CatalogTest, ATableHasOnlySoManyVersions) {
 }
 
 TEST_F(CatalogTest, ViewsTooOldForATableStayTooOldWhenItIsRedefinedOrRenamed) {
-  Create(Def("d/#sql-copy"));
-  ASSERT_TRUE(catalog->Rename("d/#sql-copy", "d/one").ok());
+  Create(Def("d/#sql-alter-1-2"));
+  ASSERT_TRUE(catalog->Rename("d/#sql-alter-1-2", "d/one").ok());
   const uint64_t since = Find("d/one")->visible_since();
   EXPECT_NE(since, 0u);
   TableDef renamed = Def("d/one");
@@ -276,6 +276,18 @@ TEST_F(CatalogTest, ViewsTooOldForATableStayTooOldWhenItIsRedefinedOrRenamed) {
   EXPECT_EQ(Find("d/one")->visible_since(), since);
   ASSERT_TRUE(catalog->Rename("d/one", "d/two").ok());
   EXPECT_EQ(Find("d/two")->visible_since(), since);
+}
+
+TEST_F(CatalogTest, ATableThatOnlyRestsUnderAnotherNameIsAsOldAsItWas) {
+  Create(Def("d/one"));
+  const uint64_t since = Find("d/one")->visible_since();
+  Create(Def("d/two"));
+  std::string is_at = "d/one";
+  for (const char* name : {"d/#sql-backup-1-2", "d/one", "d/#sql-exchange-1-2", "d/t#P#p0"}) {
+    ASSERT_TRUE(catalog->Rename(is_at, name).ok());
+    EXPECT_EQ(Find(name)->visible_since(), since) << name;
+    is_at = name;
+  }
 }
 
 // Rows come into it while views are taken, until it gets its name.
