@@ -6,6 +6,7 @@
 
 #include "catalog/foreign_key_fit.h"
 #include "server/handler.h"
+#include "server/partitions.h"
 #include "server/session.h"
 #include "server/table_map.h"
 
@@ -55,22 +56,6 @@ std::string SpelledAsIn(const TableDef* def, const LEX_CSTRING& name) {
     }
   }
   return std::string(name.str, name.length);
-}
-
-// The partitioned table that a table of the engine is a part of; empty when it is whole.
-std::string PartitionedTableOf(const std::string& name) {
-  for (const char* mark : {"#P#", "#p#"}) {
-    if (const size_t at = name.find(mark); at != std::string::npos) return name.substr(0, at);
-  }
-  return {};
-}
-
-bool IsPartitioned(const std::string& table) {
-  std::vector<std::string> partitions;
-  for (const char* mark : {"#P#", "#p#"}) {
-    if (GlobalEngine()->catalog().TableNames(table + mark, &partitions).ok() && !partitions.empty()) return true;
-  }
-  return false;
 }
 
 // Rows of a partitioned table are nobody's parents. The server keeps them from being children.
@@ -375,7 +360,7 @@ std::vector<ForeignKeyPtr> KeptKeys(const catalog::ForeignKeySet& keys, const st
 
 int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const TableDef& def,
                           std::vector<ForeignKeyDef>* keys, std::string* original) {
-  if (const std::string whole = PartitionedTableOf(def.name); !whole.empty() && !catalog::IsNameOfCopy(whole)) {
+  if (const std::string whole = catalog::Catalog::PartitionedTableOf(def.name); !whole.empty() && !catalog::IsNameOfCopy(whole)) {
     if (!GlobalEngine()->catalog().foreign_keys()->OfParent(whole).empty()) return RefusePartitionedParent();
   }
   // The statement's name is that of a table which a temporary one hides.
@@ -386,7 +371,7 @@ int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& cre
 // What ALTER TABLE puts in the place of a table has been checked when it was made, and what takes back its changes goes
 // where it was.
 int CheckRename(const std::string& from, const std::string& to, const std::string& original) {
-  const std::string from_whole = PartitionedTableOf(from), to_whole = PartitionedTableOf(to);
+  const std::string from_whole = catalog::Catalog::PartitionedTableOf(from), to_whole = catalog::Catalog::PartitionedTableOf(to);
   const std::string& target = to_whole.empty() ? to : to_whole;
   if (catalog::IsNameOfCopy(to) || target == original || target == from_whole) return 0;
   if (catalog::IsNameOfCopy(from) && original.empty()) return 0;

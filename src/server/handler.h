@@ -28,9 +28,6 @@ namespace cairn::server {
 // Drops a table by the server's path; the server's error number.
 int DropTableByPath(const char* path);
 
-// The server has undone, or led to their end, the statements that a crash had cut off.
-int EndDdlRecovery(handlerton*);
-
 // Whether a prepared transaction has changed the table. Without a connection it has no metadata lock, and
 // its rows would be lost with the ones a statement drops or copies.
 bool HeldByPrepared(const catalog::TableDef& def);

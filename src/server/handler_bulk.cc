@@ -14,14 +14,10 @@ namespace {
 
 // How many tables of the engine the table is made of.
 Status CountPartitions(const std::string& name, uint64_t* count) {
-  *count = 1;
-  for (const char* mark : {"#P#", "#p#"}) {
-    const size_t at = name.find(mark);
-    if (at == std::string::npos) continue;
-    std::vector<std::string> partitions;
-    CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().TableNames(name.substr(0, at) + mark, &partitions));
-    *count = std::max<uint64_t>(1, partitions.size());
-  }
+  std::vector<std::string> partitions;
+  const std::string whole = catalog::Catalog::PartitionedTableOf(name);
+  if (!whole.empty()) CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().PartitionNames(whole, &partitions));
+  *count = std::max<uint64_t>(1, partitions.size());
   return Status::Ok();
 }
 

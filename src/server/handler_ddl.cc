@@ -2,14 +2,14 @@
 // Tables come, change their names and go. Each call is one atomic change of the dictionary.
 #include "server/handler.h"
 
-#include <atomic>
-
 #include "catalog/column_history.h"
 #include "server/alter_columns.h"
 #include "server/alter_indexes.h"
 #include "server/alter_values.h"
+#include "server/ddl_recovery.h"
 #include "server/errors.h"
 #include "server/foreign_keys.h"
+#include "server/partitions.h"
 #include "server/table_map.h"
 
 namespace cairn::server {
@@ -100,11 +100,13 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
 
 int Handler::rename_table(const char* from, const char* to) {
   const std::string before = TableNameOfPath(from), after = TableNameOfPath(to), original = AlteredTable(current_thd);
-  if (const int error = CheckRename(before, after, original); error != 0) return error;
+  int error = CheckRename(before, after, original);
+  if (error != 0 || (DdlRecoveryEnded() && GatherRename(current_thd, before, after, &error))) return error;
   const catalog::ShownRename shown{.before = SqlNameOf(catalog::IsNameOfCopy(before) ? original : before).table,
                                    .after = SqlNameOf(after).table};
   const Status status = GlobalEngine()->catalog().Rename(before, after, original, shown);
-  return status.Is(Status::Code::kNotFound) ? HA_ERR_NO_SUCH_TABLE : Fail(status);
+  if (!status.Is(Status::Code::kNotFound)) return Fail(status);
+  return DdlRecoveryEnded() ? HA_ERR_NO_SUCH_TABLE : RenameInRecovery(from, to);
 }
 
 bool HeldByPrepared(const catalog::TableDef& def) {
@@ -113,12 +115,10 @@ bool HeldByPrepared(const catalog::TableDef& def) {
 
 namespace {
 
-std::atomic<bool> ddl_recovery_done{false};
-
 // Whether a table may not be dropped if foreign keys refer to it. What the server takes back goes, as it has the table's definition file
 // no longer, and so does what it leads to its end after a crash. But its log has a DROP TABLE that is refused, too, for a moment.
 bool MayBeReferenced(const std::string& name) {
-  if (!ddl_recovery_done.load(std::memory_order_acquire)) {
+  if (!DdlRecoveryEnded()) {
     bool may_drop;
     return !GlobalEngine()->catalog().MayDropReferenced(name, &may_drop).ok() || !may_drop;
   }
@@ -129,17 +129,16 @@ bool MayBeReferenced(const std::string& name) {
 
 }  // namespace
 
-int EndDdlRecovery(handlerton*) {
-  ddl_recovery_done.store(true, std::memory_order_release);
-  return 0;
-}
-
 int DropTableByPath(const char* path) {
   std::shared_ptr<catalog::Table> table;
   const std::string name = TableNameOfPath(path);
-  if (GlobalEngine()->catalog().Find(name, &table).ok() && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  catalog::Catalog& catalog = GlobalEngine()->catalog();
+  const bool is_partition = !catalog::Catalog::PartitionedTableOf(name).empty();
+  if (catalog.Find(name, &table).ok() && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   if (table != nullptr && MayBeReferenced(name) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
-  const Status status = GlobalEngine()->catalog().Drop(name);
+  std::string whole;
+  const bool drops_all = (table == nullptr || is_partition) && DropsAllPartitions(current_thd, path, &whole);
+  const Status status = drops_all ? catalog.DropPartitionsOf(whole) : catalog.Drop(name);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
   if (status.ok() && table != nullptr && table->def().temporary) {
     // The transaction that goes on would write them after all else of the table is gone.
@@ -158,12 +157,9 @@ static Status FindTableOrPartition(const std::string& name, std::shared_ptr<cata
   catalog::Catalog& catalog = GlobalEngine()->catalog();
   Status status = catalog.Find(name, table);
   if (!status.Is(Status::Code::kNotFound)) return status;
-  for (const char* mark : {"#P#", "#p#"}) {
-    std::vector<std::string> partitions;
-    CAIRN_RETURN_IF_ERROR(catalog.TableNames(name + mark, &partitions));
-    if (!partitions.empty()) return catalog.Find(partitions.front(), table);
-  }
-  return status;
+  std::vector<std::string> partitions;
+  CAIRN_RETURN_IF_ERROR(catalog.PartitionNames(name, &partitions));
+  return partitions.empty() ? std::move(status) : catalog.Find(partitions.front(), table);
 }
 
 int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING* version, ulonglong) {

@@ -6,8 +6,10 @@
 
 #include <set>
 
+#include "server/ddl_recovery.h"
 #include "server/errors.h"
 #include "server/handler.h"
+#include "server/partitions.h"
 #include "server/plain_select.h"
 #include "server/session.h"
 #include "server/show_status.h"
@@ -243,6 +245,7 @@ void FillHandlerton(handlerton* hton) {
   hton->savepoint_release = ReleaseSavepoint;
   hton->start_consistent_snapshot = StartConsistentSnapshot;
   hton->drop_table = DropTable;
+  hton->create_partitioning_metadata = FinishRename;
   hton->check_version = CheckTableVersion;
   hton->drop_database = DropDatabase;
   hton->signal_ddl_recovery_done = EndDdlRecovery;

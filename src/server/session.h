@@ -97,6 +97,9 @@ class Session {
   bool creation_ends_with_rows = false;
   int64_t created_query_id = 0;
 
+  // Of a partitioned table that is being renamed: what has been asked for and not been done yet.
+  std::vector<catalog::Catalog::Renaming> partition_renames;
+
   // The text of the last error that has one of its own; kept here for the same reason.
   std::string error_message;
 

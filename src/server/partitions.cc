@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a statement does to the partitions of a table, as far as it concerns more than one.
+#include "server/partitions.h"
+
+#include <algorithm>
+
+#include "server/ddl_recovery.h"
+#include "server/errors.h"
+#include "server/session.h"
+#include "server/table_map.h"
+
+namespace cairn::server {
+
+using catalog::Catalog;
+
+bool IsPartitioned(const std::string& table) {
+  std::vector<std::string> partitions;
+  return GlobalEngine()->catalog().PartitionNames(table, &partitions).ok() && !partitions.empty();
+}
+
+bool GatherRename(THD* thd, const std::string& from, const std::string& to, int* error) {
+  const std::string from_whole = Catalog::PartitionedTableOf(from), to_whole = Catalog::PartitionedTableOf(to);
+  if (from_whole.empty() || to_whole.empty() || from_whole == to_whole) return false;
+  if (from.substr(from_whole.size()) != to.substr(to_whole.size())) return false;
+  *error = 0;
+  auto& gathered = Session::Of(thd)->partition_renames;
+  // Taken back by the server, as another one could not be renamed.
+  if (std::erase(gathered, Catalog::Renaming{.from = to, .to = from}) != 0) return true;
+  std::shared_ptr<catalog::Table> table;
+  const Status found = GlobalEngine()->catalog().Find(from, &table);
+  if (found.Is(Status::Code::kNotFound)) {
+    *error = HA_ERR_NO_SUCH_TABLE;
+  } else if (!found.ok()) {
+    *error = RaiseError(thd, found);
+  } else {
+    gathered.push_back({.from = from, .to = to});
+  }
+  return true;
+}
+
+int FinishRename(const char* path, const char* old_path, chf_create_flags action) {
+  Session* const session = Session::Existing(current_thd);
+  if (action != CHF_RENAME_FLAG || session == nullptr || session->partition_renames.empty()) return 0;
+  const std::string from = TableNameOfPath(old_path), to = TableNameOfPath(path);
+  std::vector<Catalog::Renaming> now;
+  for (const Catalog::Renaming& renaming : session->partition_renames) {
+    if (Catalog::PartitionedTableOf(renaming.from) == from && Catalog::PartitionedTableOf(renaming.to) == to) now.push_back(renaming);
+  }
+  const Status status = GlobalEngine()->catalog().RenamePartitions(now);
+  if (!status.ok()) return ServerError(current_thd, status, nullptr);
+  std::erase_if(session->partition_renames,
+                [&](const Catalog::Renaming& one) { return std::find(now.begin(), now.end(), one) != now.end(); });
+  return 0;
+}
+
+// The server drops the list of partitions before the first of them. Other statements, and the recovery of DDL, may drop one of them while
+// there is no list, as they put another in its place.
+bool DropsAllPartitions(THD* thd, const char* path, std::string* whole) {
+  const auto has_list = [](const std::string& table) { return access((table + ".par").c_str(), F_OK) == 0; };
+  const int command = thd_sql_command(thd);
+  const bool drops_tables = DdlRecoveryEnded() && (command == SQLCOM_DROP_TABLE || command == SQLCOM_DROP_DB);
+  *whole = TableNameOfPath(path);
+  if (const std::string whole_path = Catalog::PartitionedTableOf(path); !whole_path.empty()) {
+    *whole = Catalog::PartitionedTableOf(*whole);
+    return (drops_tables || StandsIn(*whole)) && !has_list(whole_path);
+  }
+  return drops_tables && IsPartitioned(*whole) && !has_list(path);
+}
+
+}  // namespace cairn::server
