@@ -133,8 +133,9 @@ int DropTableByPath(const char* path) {
   std::shared_ptr<catalog::Table> table;
   const std::string name = TableNameOfPath(path);
   catalog::Catalog& catalog = GlobalEngine()->catalog();
+  // For the server a partitioned table is gone before its first partition; where it can be refused, it has been.
   const bool is_partition = !catalog::Catalog::PartitionedTableOf(name).empty();
-  if (catalog.Find(name, &table).ok() && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  if (catalog.Find(name, &table).ok() && !is_partition && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   if (table != nullptr && MayBeReferenced(name) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
   std::string whole;
   const bool drops_all = (table == nullptr || is_partition) && DropsAllPartitions(current_thd, path, &whole);
@@ -172,7 +173,7 @@ int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING* version
 int Handler::delete_table(const char* name) { return DropTableByPath(name); }
 
 int Handler::truncate() {
-  if (HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  if (HeldByPrepared(access_->def()) || EmptiesHeldPartition(*table, access_->def().name)) return HA_ERR_LOCK_WAIT_TIMEOUT;
   std::shared_ptr<catalog::Table> emptied;
   Status status = GlobalEngine()->catalog().Truncate(TableNameOfPath(name_.c_str()), &emptied);
   if (!status.ok()) return Fail(status);

@@ -4,6 +4,7 @@
 
 #include <sql_parse.h>
 
+#include "server/partitions.h"
 #include "server/sysvars.h"
 
 namespace cairn::server {
@@ -131,6 +132,8 @@ int Handler::BeginStatement(THD* thd) {
   // Another handler may have truncated the table since this one looked.
   const auto* share = static_cast<TableShare*>(get_ha_share_ptr());
   if (share != nullptr && share->version() != access_version_) TakeAccess(*share);
+  // Writers are kept away by now, and the server does not ask again before it has begun to drop.
+  if (DropsPartition(thd, *table, access_->def().name) && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   const Status status = session_->BeginStatement();
   if (!status.ok()) return Fail(status);
   if (IsLoaded()) return RefuseLoaded();

@@ -2,20 +2,64 @@
 // What a statement does to the partitions of a table, as far as it concerns more than one.
 #include "server/partitions.h"
 
+#include <partition_info.h>
+
 #include <algorithm>
 
 #include "server/ddl_recovery.h"
 #include "server/errors.h"
-#include "server/session.h"
+#include "server/handler.h"
 #include "server/table_map.h"
 
 namespace cairn::server {
 
 using catalog::Catalog;
 
+namespace {
+
+// Whether the table named so is this partition or a part of it. The server's names of files may be in lower letters.
+bool IsOf(const partition_element& partition, const std::string& name) {
+  char encoded[FN_REFLEN];
+  const uint bytes = tablename_to_filename(partition.partition_name, encoded, sizeof encoded);
+  const std::string whole = Catalog::PartitionedTableOf(name);
+  const std::string rest = name.substr(std::min(name.size(), whole.size() + 3));  // after "#P#"
+  if (whole.empty() || rest.size() < bytes || (rest.size() > bytes && rest[bytes] != '#')) return false;
+  return my_strnncoll(files_charset_info, reinterpret_cast<const uchar*>(rest.data()), bytes,
+                      reinterpret_cast<const uchar*>(encoded), bytes) == 0;
+}
+
+bool IsInState(const TABLE& table, const std::string& name, partition_state state) {
+  if (table.part_info == nullptr) return false;
+  List_iterator_fast<partition_element> partitions(table.part_info->partitions);
+  while (const partition_element* partition = partitions++) {
+    if (partition->part_state == state && IsOf(*partition, name)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool IsPartitioned(const std::string& table) {
   std::vector<std::string> partitions;
   return GlobalEngine()->catalog().PartitionNames(table, &partitions).ok() && !partitions.empty();
+}
+
+bool DropsPartition(THD* thd, const TABLE& table, const std::string& name) {
+  return thd_sql_command(thd) == SQLCOM_ALTER_TABLE && (thd->lex->alter_info.partition_flags & ALTER_PARTITION_DROP) != 0 &&
+         IsInState(table, name, PART_TO_BE_DROPPED);
+}
+
+bool EmptiesHeldPartition(const TABLE& table, const std::string& name) {
+  Catalog& catalog = GlobalEngine()->catalog();
+  std::vector<std::string> partitions;
+  const std::string whole = Catalog::PartitionedTableOf(name);
+  if (whole.empty() || !catalog.PartitionNames(whole, &partitions).ok()) return false;
+  const bool is_of_some = IsInState(table, name, PART_ADMIN);  // TRUNCATE PARTITION, not TRUNCATE TABLE
+  return std::any_of(partitions.begin(), partitions.end(), [&](const std::string& partition) {
+    if (is_of_some && !IsInState(table, partition, PART_ADMIN)) return false;
+    std::shared_ptr<catalog::Table> found;
+    return catalog.Find(partition, &found).ok() && HeldByPrepared(found->def());
+  });
 }
 
 bool GatherRename(THD* thd, const std::string& from, const std::string& to, int* error) {

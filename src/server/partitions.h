@@ -10,6 +10,12 @@ namespace cairn::server {
 
 bool IsPartitioned(const std::string& table);
 
+// Whether the statement drops this partition of its table, or may empty it, and keeps others.
+bool DropsPartition(THD* thd, const TABLE& table, const std::string& name);
+
+// Whether a prepared transaction has changed any of the partitions that TRUNCATE, which goes from one to the next, empties with this one.
+bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
+
 // RENAME TABLE of a partitioned one, and what else moves all partitions, asks for one after the other; they are gathered until the server
 // says that all have been asked for. False when it is not that. The server's error number otherwise.
 bool GatherRename(THD* thd, const std::string& from, const std::string& to, int* error);
