@@ -118,6 +118,21 @@ unsigned BytesBeforeZero(uint64_t eight) {
   return zeros == 0 ? 8 : static_cast<unsigned>(std::countr_zero(zeros)) / 8;
 }
 
+// Stores the lowest `count` of eight bytes, less than all.
+void StoreLowest(uint64_t eight, unsigned count, uint8_t* to) {
+  if ((count & 4) != 0) {
+    StoreLe32(to, static_cast<uint32_t>(eight));
+    eight >>= 32;
+    to += 4;
+  }
+  if ((count & 2) != 0) {
+    StoreLe16(to, static_cast<uint16_t>(eight));
+    eight >>= 16;
+    to += 2;
+  }
+  if ((count & 1) != 0) *to = static_cast<uint8_t>(eight);
+}
+
 // Walk() where units are bytes, eight at a time. Without kCopies nothing is written, and any number fits.
 template <bool kCopies>
 Unpacked WalkBytes(ByteView bytes, uint8_t special, bool padded, uint8_t mask, uint8_t* to, size_t to_bytes) {
@@ -128,8 +143,11 @@ Unpacked WalkBytes(ByteView bytes, uint8_t special, bool padded, uint8_t mask, u
   for (size_t size = 0;;) {
     while (end - at >= 8 && to_bytes - size >= 8) {
       const uint64_t eight = LoadLe64(at);
-      if constexpr (kCopies) StoreLe64(to + size, eight ^ EightOf(mask));
       const unsigned plain = BytesBeforeZero(eight ^ EightOf(masked));
+      if constexpr (kCopies) {
+        const uint64_t units = eight ^ EightOf(mask);
+        plain == 8 ? StoreLe64(to + size, units) : StoreLowest(units, plain, to + size);
+      }
       at += plain;
       size += plain;
       if (plain < 8) break;

@@ -31,8 +31,7 @@ struct Unpacked {
   size_t unit_bytes = 0;    // of all units
 };
 
-// Writes the units of the stream at the start of `bytes` to `to`, at most `to_bytes`; behind them, within these, are then
-// bytes of any kind.
+// Writes the units of the stream at the start of `bytes` to `to`, at most `to_bytes`. Behind them nothing is written.
 Unpacked UnpackPadded(ByteView bytes, unsigned unit_bytes, const uint8_t* space, uint8_t mask, uint8_t* to,
                       size_t to_bytes);
 Unpacked UnpackUnpadded(ByteView bytes, unsigned unit_bytes, uint8_t mask, uint8_t* to, size_t to_bytes);

@@ -80,6 +80,7 @@ struct Form {
                : UnpackUnpadded(stream, unit_bytes, mask, to, room);
     if (unpacked.stream_bytes == 0) return "does not fit";
     EXPECT_EQ(unpacked.stream_bytes, EncodedBytes(stream));
+    EXPECT_EQ(units.find_first_not_of('?', unpacked.unit_bytes), std::string::npos) << "written behind the units";
     units.resize(unpacked.unit_bytes);
     return units;
   }
