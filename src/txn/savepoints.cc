@@ -64,6 +64,8 @@ Status Transaction::UndoTo(size_t at) {
   if (Status forgotten = ForgetFrom(at + 1); status.ok()) status = std::move(forgotten);
   Savepoint& savepoint = savepoints_[at];
   if (savepoint.set) {
+    // A marker that was left, of a savepoint forgotten since, is not the one to go back to.
+    if (!empties && status.ok()) status = DropMarkersFrom(savepoint.marker + 1);
     if (!empties && status.ok()) status = UndoWrites();
     tables_ = std::move(savepoint.tables);
   }
@@ -90,9 +92,13 @@ Status Transaction::DropMarkers() {
   // Those that wait for a change are the newest, and those that were set before the first change the oldest.
   size_t count = savepoints_.size();
   while (count > 0 && !savepoints_[count - 1].set) --count;
-  const size_t needed = count > 0 && savepoints_[count - 1].has_marker() ? savepoints_[count - 1].marker + 1 : 0;
+  return DropMarkersFrom(count > 0 && savepoints_[count - 1].has_marker() ? savepoints_[count - 1].marker + 1 : 0);
+}
+
+// All but the oldest `kept`.
+Status Transaction::DropMarkersFrom(size_t kept) {
   Status status;
-  while (writes_open_ && status.ok() && writes_->savepoint_count() > needed) status = writes_->PopSavepoint();
+  while (writes_open_ && status.ok() && writes_->savepoint_count() > kept) status = writes_->PopSavepoint();
   return status;
 }
 

@@ -103,6 +103,43 @@ TEST_F(SavepointsTest, ForgottenOnesDoNotPileUp) {
   EXPECT_EQ(Scan(*txn), "a=97 b=1 start=1");
 }
 
+// What a forgotten one has left in the batch below another is nothing to go back to, once that other has been undone.
+TEST_F(SavepointsTest, TheOneBelowAForgottenOneIsGoneBackTo) {
+  for (const bool released : {false, true}) {
+    auto txn = Begin();
+    ASSERT_TRUE(Write(*txn, "0", "1").ok());
+    const SavepointId a = txn->SetSavepoint();
+    ASSERT_TRUE(Write(*txn, "1", "1").ok());
+    const SavepointId x = txn->SetSavepoint();
+    ASSERT_TRUE(Write(*txn, "2", "1").ok());
+    const SavepointId b = txn->SetSavepoint();
+    ASSERT_TRUE(Write(*txn, "3", "1").ok());
+    ASSERT_TRUE(txn->ForgetSavepoint(x).ok());
+    (void)txn->SetSavepoint();
+    ASSERT_TRUE(txn->RollbackToSavepoint(b).ok());
+    EXPECT_EQ(Scan(*txn), "0=1 1=1 2=1");
+    if (released) { ASSERT_TRUE(txn->ReleaseSavepoint(b).ok()); }
+    ASSERT_TRUE(txn->RollbackToSavepoint(a).ok());
+    EXPECT_EQ(Scan(*txn), "0=1");
+  }
+}
+
+TEST_F(SavepointsTest, AFailedStatementLeavesNothingBehindForgottenOnes) {
+  auto txn = Begin();
+  ASSERT_TRUE(Write(*txn, "0", "1").ok());
+  txn->StartStatement();
+  ASSERT_TRUE(txn->Put(Family::kData, K("1"), "1").ok());
+  const SavepointId x = txn->SetSavepoint();
+  ASSERT_TRUE(txn->Put(Family::kData, K("2"), "1").ok());
+  const SavepointId y = txn->SetSavepoint();
+  ASSERT_TRUE(txn->Put(Family::kData, K("3"), "1").ok());
+  ASSERT_TRUE(txn->ForgetSavepoint(x).ok());
+  (void)txn->SetSavepoint();
+  ASSERT_TRUE(txn->RollbackToSavepoint(y).ok());
+  ASSERT_TRUE(txn->RollbackStatement().ok());
+  EXPECT_EQ(Scan(*txn), "0=1");
+}
+
 // A transaction in which everything is a plain copy.
 struct Model {
   using Rows = std::map<std::string, std::string>;
@@ -128,10 +165,12 @@ class SavepointsModelTest : public SavepointsTest {
     const std::string name(1, static_cast<char>('a' + random() % 8));
     const std::string value = std::to_string(random() % 1000);
     const size_t count = model.savepoints.size();
-    switch (random() % 11) {
+    switch (random() % 12) {
       case 4:
         if (count == 0) return;
         return ForgetOne(txn, model, random() % count);
+      case 5:
+        return WithoutChanges(txn, model, random);
       case 0:
         model.savepoints.emplace_back(txn.SetSavepoint(), model.rows);
         return;
@@ -154,6 +193,20 @@ class SavepointsModelTest : public SavepointsTest {
         txn.StartStatement();
         if (random() % 8 != 0) Change(txn, model, name, random() % 4 == 0 ? "" : value);
         txn.EndStatement();
+    }
+  }
+
+  // Several steps of savepoints alone.
+  void WithoutChanges(Transaction& txn, Model& model, std::mt19937& random) {
+    for (unsigned left = 2 + random() % 4; left > 0 && !model.savepoints.empty() && !HasFatalFailure(); --left) {
+      const size_t newest = model.savepoints.size() - 1;
+      const size_t at = newest - random() % std::min<size_t>(newest + 1, 4);
+      switch (random() % 4) {
+        case 0: Forget(txn, model, at); break;
+        case 1: model.savepoints.emplace_back(txn.SetSavepoint(), model.rows); break;
+        case 2: ForgetOne(txn, model, at); break;
+        default: Undo(txn, model, at);
+      }
     }
   }
 

@@ -247,6 +247,7 @@ class Transaction final : public LockOwner {
   Status UndoTo(size_t at);
   Status ForgetFrom(size_t at);
   Status DropMarkers();
+  Status DropMarkersFrom(size_t kept);
   Status MergeTableCounters();
   void DropView();
   void End();
