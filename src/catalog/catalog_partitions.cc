@@ -19,8 +19,10 @@ constexpr std::string_view kMarks[] = {"#P#", "#p#"};
 }  // namespace
 
 std::string Catalog::PartitionedTableOf(const std::string& name) {
+  // The name of a database may have the mark in it, too.
+  const size_t table = name.rfind('/') + 1;
   for (const std::string_view mark : kMarks) {
-    if (const size_t at = name.find(mark); at != std::string::npos) return name.substr(0, at);
+    if (const size_t at = name.find(mark, table); at != std::string::npos) return name.substr(0, at);
   }
   return {};
 }

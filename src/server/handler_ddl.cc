@@ -101,7 +101,7 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
 int Handler::rename_table(const char* from, const char* to) {
   const std::string before = TableNameOfPath(from), after = TableNameOfPath(to), original = AlteredTable(current_thd);
   int error = CheckRename(before, after, original);
-  if (error != 0 || (DdlRecoveryEnded() && GatherRename(current_thd, before, after, &error))) return error;
+  if (error != 0 || (DdlRecoveryEnded() && GatherRename(current_thd, from, to, &error))) return error;
   const catalog::ShownRename shown{.before = SqlNameOf(catalog::IsNameOfCopy(before) ? original : before).table,
                                    .after = SqlNameOf(after).table};
   const Status status = GlobalEngine()->catalog().Rename(before, after, original, shown);
@@ -134,7 +134,7 @@ int DropTableByPath(const char* path) {
   const std::string name = TableNameOfPath(path);
   catalog::Catalog& catalog = GlobalEngine()->catalog();
   // For the server a partitioned table is gone before its first partition; where it can be refused, it has been.
-  const bool is_partition = !catalog::Catalog::PartitionedTableOf(name).empty();
+  const bool is_partition = IsPartition(path);
   if (catalog.Find(name, &table).ok() && !is_partition && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   if (table != nullptr && MayBeReferenced(name) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
   std::string whole;

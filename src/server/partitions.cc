@@ -44,6 +44,10 @@ bool IsPartitioned(const std::string& table) {
   return GlobalEngine()->catalog().PartitionNames(table, &partitions).ok() && !partitions.empty();
 }
 
+bool IsPartition(const std::string& path) {
+  return !Catalog::PartitionedTableOf(path).empty() && access((path + ".frm").c_str(), F_OK) != 0;
+}
+
 bool DropsPartition(THD* thd, const TABLE& table, const std::string& name) {
   return thd_sql_command(thd) == SQLCOM_ALTER_TABLE && (thd->lex->alter_info.partition_flags & ALTER_PARTITION_DROP) != 0 &&
          IsInState(table, name, PART_TO_BE_DROPPED);
@@ -62,9 +66,12 @@ bool EmptiesHeldPartition(const TABLE& table, const std::string& name) {
   });
 }
 
-bool GatherRename(THD* thd, const std::string& from, const std::string& to, int* error) {
+bool GatherRename(THD* thd, const char* from_path, const char* to_path, int* error) {
+  // Its definition file is moved after the table, or, where RENAME is undone, before.
+  if (!IsPartition(from_path) || !IsPartition(to_path)) return false;
+  const std::string from = TableNameOfPath(from_path), to = TableNameOfPath(to_path);
   const std::string from_whole = Catalog::PartitionedTableOf(from), to_whole = Catalog::PartitionedTableOf(to);
-  if (from_whole.empty() || to_whole.empty() || from_whole == to_whole) return false;
+  if (from_whole == to_whole || StandsIn(from_whole) || StandsIn(to_whole)) return false;
   if (from.substr(from_whole.size()) != to.substr(to_whole.size())) return false;
   *error = 0;
   auto& gathered = Session::Of(thd)->partition_renames;
@@ -104,7 +111,8 @@ bool DropsAllPartitions(THD* thd, const char* path, std::string* whole) {
   const int command = thd_sql_command(thd);
   const bool drops_tables = DdlRecoveryEnded() && (command == SQLCOM_DROP_TABLE || command == SQLCOM_DROP_DB);
   *whole = TableNameOfPath(path);
-  if (const std::string whole_path = Catalog::PartitionedTableOf(path); !whole_path.empty()) {
+  if (IsPartition(path)) {
+    const std::string whole_path = Catalog::PartitionedTableOf(path);
     *whole = Catalog::PartitionedTableOf(*whole);
     return (drops_tables || StandsIn(*whole)) && !has_list(whole_path);
   }

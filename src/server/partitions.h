@@ -10,15 +10,22 @@ namespace cairn::server {
 
 bool IsPartitioned(const std::string& table);
 
+// Whether a table's path is that of a partition. A plain table may have such a name, as `#mysql50#t#P#p` is one; but it has a
+// definition file.
+bool IsPartition(const std::string& path);
+
 // Whether the statement drops this partition of its table, or may empty it, and keeps others.
 bool DropsPartition(THD* thd, const TABLE& table, const std::string& name);
 
 // Whether a prepared transaction has changed any of the partitions that TRUNCATE, which goes from one to the next, empties with this one.
 bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
 
-// RENAME TABLE of a partitioned one, and what else moves all partitions, asks for one after the other; they are gathered until the server
-// says that all have been asked for. False when it is not that. The server's error number otherwise.
-bool GatherRename(THD* thd, const std::string& from, const std::string& to, int* error);
+// RENAME TABLE of a partitioned one asks for one partition after the other, by their paths; they are gathered until the server says that all
+// have been asked for. False when it is not that. The server's error number otherwise.
+//
+// The list of partitions has its new name by then. RENAME TABLE that is cut off there is led to its end by that list; but for a copy that is to
+// take its table's place the recovery of DDL asks by the old name, so ALTER TABLE moves its partitions one by one, before the list.
+bool GatherRename(THD* thd, const char* from_path, const char* to_path, int* error);
 int FinishRename(const char* path, const char* old_path, chf_create_flags action);
 
 // Whether all partitions of the table `whole` go together: when the first is dropped, as the whole table is; and when the table is, of
