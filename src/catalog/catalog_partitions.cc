@@ -70,6 +70,10 @@ Status Catalog::RenamePartitionsOf(const std::string& from, const std::string& t
   }
   std::vector<std::string> gone;
   const std::string& version = moved.front().second.server_version;
+  // Rows that another statement has left under the same name belong to no table here.
+  if (!std::ranges::all_of(moved, [&](const auto& one) { return one.second.server_version == version; })) {
+    return Status(Status::Code::kAlreadyExists, "table " + from + ", of two versions");
+  }
   for (const std::string& name : to_names) {
     TableDef def;
     CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));

@@ -3,10 +3,11 @@
 #include "server/ddl_recovery.h"
 
 #include <atomic>
-#include <set>
+#include <map>
 
 #include "server/errors.h"
 #include "server/foreign_keys.h"
+#include "server/partitions.h"
 #include "server/session.h"
 #include "server/table_map.h"
 
@@ -17,13 +18,16 @@ std::atomic<bool> ddl_recovery_ended{false};
 
 bool HasFile(const std::string& path, const char* extension) { return access((path + extension).c_str(), F_OK) == 0; }
 
-// What stood in for an altered table and has lost its definition file, by which the server would find it. It may be all that there is of the
-// table's rows: who has looked decides.
-void TellLeftBehind(const std::string& name) {
-  if (!StandsIn(name) || HasFile("./" + name, ".frm")) return;
-  sql_print_warning("CAIRN: an ALTER TABLE that was cut off has left rows without a table. Once nothing is missed: "
-                    "DROP TABLE `%s`.`#mysql50#%s`",
-                    SqlNameOf(name).database.c_str(), name.substr(name.find('/') + 1).c_str());
+// Rows of a table that the server does not find, as one of the files that it keeps of each is missing. They may be all there is of a table:
+// who has looked decides.
+void TellLeftBehind(const std::string& name, bool is_partitioned) {
+  const bool lacks_list = is_partitioned && !HasFile("./" + name, ".par");
+  if (HasFile("./" + name, ".frm") && !lacks_list) return;
+  if (!is_partitioned && !StandsIn(name)) return;  // the server knows tables that have no such file from their engine
+  sql_print_warning("CAIRN: a statement that was cut off has left rows of `%s`.`#mysql50#%s`, whose %s is missing. "
+                    "With the file the table opens; if nothing is missed, DROP TABLE drops the rows",
+                    SqlNameOf(name).database.c_str(), name.substr(name.find('/') + 1).c_str(),
+                    lacks_list ? "list of partitions (.par)" : "definition file (.frm)");
 }
 
 // The list of the partitions that a copy has replaced is under the name they were to rest under, but for the server the table is not.
@@ -48,12 +52,12 @@ int EndDdlRecovery(handlerton*) {
   std::vector<std::string> names;
   const Status status = GlobalEngine()->catalog().TableNames({}, &names);
   if (!status.ok()) sql_print_error("CAIRN: the dictionary cannot be read: %s", status.ToString().c_str());
-  std::set<std::string> left;
+  std::map<std::string, bool> tables;  // whether it is partitioned
   for (const std::string& name : names) {
-    const std::string whole = catalog::Catalog::PartitionedTableOf(name);
-    left.insert(whole.empty() ? name : whole);
+    const bool is_partition = IsPartition("./" + name);
+    tables.emplace(is_partition ? catalog::Catalog::PartitionedTableOf(name) : name, is_partition);
   }
-  for (const std::string& name : left) TellLeftBehind(name);
+  for (const auto& [name, is_partitioned] : tables) TellLeftBehind(name, is_partitioned);
   GlobalEngine()->WakeReclaimer();
   ddl_recovery_ended.store(true, std::memory_order_release);
   return 0;

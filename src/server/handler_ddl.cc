@@ -145,6 +145,7 @@ int DropTableByPath(const char* path) {
     // The transaction that goes on would write them after all else of the table is gone.
     if (Session* const session = Session::Existing(current_thd)) session->transaction().ForgetTableCounters(table->def().id);
   }
+  if (status.ok() && drops_all && !is_partition) (void)my_delete((std::string(path) + ".par").c_str(), MYF(0));
   if (status.ok()) GlobalEngine()->WakeReclaimer();
   std::string message;
   const int error = ServerError(current_thd, status, &message);

@@ -105,18 +105,17 @@ int FinishRename(const char* path, const char* old_path, chf_create_flags action
 }
 
 // The server drops the list of partitions before the first of them. Other statements, and the recovery of DDL, may drop one of them while
-// there is no list, as they put another in its place.
+// there is no list, as they put another in its place; or drop a copy, under whose name an earlier server may have left rows.
 bool DropsAllPartitions(THD* thd, const char* path, std::string* whole) {
-  const auto has_list = [](const std::string& table) { return access((table + ".par").c_str(), F_OK) == 0; };
+  const auto has = [](const std::string& table, const char* extension) { return access((table + extension).c_str(), F_OK) == 0; };
   const int command = thd_sql_command(thd);
-  const bool drops_tables = DdlRecoveryEnded() && (command == SQLCOM_DROP_TABLE || command == SQLCOM_DROP_DB);
-  *whole = TableNameOfPath(path);
+  if (!DdlRecoveryEnded() || (command != SQLCOM_DROP_TABLE && command != SQLCOM_DROP_DB)) return false;
   if (IsPartition(path)) {
-    const std::string whole_path = Catalog::PartitionedTableOf(path);
-    *whole = Catalog::PartitionedTableOf(*whole);
-    return (drops_tables || StandsIn(*whole)) && !has_list(whole_path);
+    *whole = TableNameOfPath(Catalog::PartitionedTableOf(path).c_str());
+    return !has(Catalog::PartitionedTableOf(path), ".par");
   }
-  return drops_tables && IsPartitioned(*whole) && !has_list(path);
+  *whole = TableNameOfPath(path);
+  return IsPartitioned(*whole) && !(has(path, ".par") && has(path, ".frm"));
 }
 
 }  // namespace cairn::server

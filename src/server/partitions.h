@@ -23,13 +23,13 @@ bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
 // RENAME TABLE of a partitioned one asks for one partition after the other, by their paths; they are gathered until the server says that all
 // have been asked for. False when it is not that. The server's error number otherwise.
 //
-// The list of partitions has its new name by then. RENAME TABLE that is cut off there is led to its end by that list; but for a copy that is to
-// take its table's place the recovery of DDL asks by the old name, so ALTER TABLE moves its partitions one by one, before the list.
+// The list of partitions has its new name by then, and the definition file the old one. The recovery of DDL asks for a copy that is to take its
+// table's place by the list of the old name, so ALTER TABLE moves partitions one by one, before the list.
 bool GatherRename(THD* thd, const char* from_path, const char* to_path, int* error);
 int FinishRename(const char* path, const char* old_path, chf_create_flags action);
 
 // Whether all partitions of the table `whole` go together: when the first is dropped, as the whole table is; and when the table is, of
-// which the server knows no more, as it was killed when it dropped it.
+// which the server knows no more, as a file of its own is missing. The other one may then be left.
 bool DropsAllPartitions(THD* thd, const char* path, std::string* whole);
 
 }  // namespace cairn::server

@@ -10,7 +10,10 @@
 
 namespace cairn::store {
 
-// The paths of the logs in a store's directory, in order of their names. kIoError: it cannot be listed.
+// The paths of the logs in a store's directory, in order of their numbers, from old to new. kIoError: it cannot be listed.
 Status FindLogs(rocks::Env* env, const std::string& directory, std::vector<std::string>* paths);
+
+// Cuts logs to nothing, for good: they are still empty after a loss of power. kIoError: one cannot be.
+Status EmptyLogs(rocks::Env* env, const std::vector<std::string>& paths);
 
 }  // namespace cairn::store

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <rocksdb/env.h>
 
 #include "store/store.h"
 #include "store/store_testing.h"
@@ -111,6 +112,36 @@ TEST_F(ReplayedLogsTest, ATornEndIsNoHindrance) {
   }
   Open();
   EXPECT_EQ(Get("c"), "2");
+}
+
+// Nothing whole is in any log then, by which RocksDB would know where the next one goes on.
+TEST_F(ReplayedLogsTest, ATornFirstRecordIsNoHindrance) {
+  constexpr size_t kBlockBytes = 32768;
+  for (const size_t left : {size_t{1}, size_t{20}, size_t{5000}, kBlockBytes, kBlockBytes + 3, 2 * kBlockBytes}) {
+    SCOPED_TRACE(left);
+    Open();
+    FillLog();
+    Kill();
+    Open();
+    const std::string before = Get("c");
+    ASSERT_TRUE(Put("a", std::string(3 * kBlockBytes, 'a')).ok());
+    Kill();
+    const std::vector<std::string> logs = env.Files("/db", ".log");
+    ASSERT_EQ(logs.size(), 1u);
+    std::string text;
+    ASSERT_TRUE(rocks::ReadFileToString(env.rocks_env(), logs[0], &text).ok());
+    env.WriteFile(logs[0], text.substr(0, left));
+    for (int start = 0; start < 3; ++start) {
+      Open();
+      EXPECT_EQ(Get("a"), "-");
+      EXPECT_EQ(Get("c"), start == 0 ? before : std::to_string(start - 1));
+      ASSERT_TRUE(Put("c", std::to_string(start)).ok());
+      start == 1 ? Crash() : Kill();
+    }
+    Open();
+    EXPECT_EQ(Get("c"), "2");
+    store.reset();
+  }
 }
 
 TEST_F(ReplayedLogsTest, LogsOfPreparedTransactionsStay) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <vector>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/env.h>
@@ -101,6 +102,21 @@ bool GivesUpDamagedLoads(const StoreOptions& options) {
          });
 }
 
+// Those of which CheckWalFiles says that RocksDB would not get past them twice. Where another process has the store open one may look
+// so for a moment: nothing is changed then.
+Status EmptyTornLogs(rocks::Env* env, const std::string& directory) {
+  rocks::FileLock* lock = nullptr;
+  if (const rocks::Status locked = env->LockFile(directory + "/LOCK", &lock); !locked.ok()) {
+    return OpenError(env, directory, locked);
+  }
+  std::vector<std::string> torn;
+  Status status = CheckWalFiles(env, directory, LogDamage::kAny, /*log=*/nullptr, &torn);
+  if (status.ok()) status = EmptyLogs(env, torn);
+  const rocks::Status unlocked = env->UnlockFile(lock);
+  if (status.ok()) status = FromRocks(unlocked);
+  return status.ok() ? std::move(status) : OpenError(env, directory, status);
+}
+
 bool ExpertPacesCompactions(const std::string& family_options) {
   constexpr std::string_view kOurs[] = {"level0_file_num_compaction_trigger", "max_bytes_for_level_base",
                                         "disable_auto_compactions", "level0_slowdown_writes_trigger",
@@ -171,9 +187,11 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
     return OpenError(env, options.directory, format);
   }
   const LogDamage refused = LivesWithDamage(options) ? LogDamage::kImpassable : LogDamage::kAny;
-  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log); !wal.ok()) {
+  std::vector<std::string> torn;
+  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log, &torn); !wal.ok()) {
     return WithDirectory(options.directory, wal.code(), wal.message());
   }
+  if (!torn.empty() && !LivesWithDamage(options)) CAIRN_RETURN_IF_ERROR(EmptyTornLogs(env, options.directory));
   if (Status synced = SyncFoundLogs(env, options.directory); !synced.ok()) return OpenError(env, options.directory, synced);
 
   const bool in_memory = options.environment != nullptr;

@@ -31,7 +31,8 @@ struct Walk {
   std::optional<uint64_t> damaged_at;
   std::optional<uint64_t> impassable_at;  // see CountDamage
   uint64_t whole_bytes_after = 0;         // of records behind the damage
-  uint64_t begun_bytes = 0;               // of a record behind the damage whose last fragment is yet to come
+  uint64_t begun_bytes = 0;               // of a record whose last fragment is yet to come
+  bool has_record = false;                // a whole one, anywhere
   bool recycled = false;
 };
 
@@ -45,12 +46,17 @@ size_t ValidFragmentBytes(ByteView bytes) {
   return rocks::crc32c::Value(bytes.data() + 6, all_bytes - 6) == expected ? all_bytes : 0;
 }
 
-// Behind damage. After a loss of power the blocks of one large record may be on disk or not in any order: fragments
+void CountRecord(uint64_t bytes, Walk* walk) {
+  walk->has_record = true;
+  if (walk->damaged_at) walk->whole_bytes_after += bytes;
+}
+
+// After a loss of power the blocks of one large record may be on disk or not in any order: fragments
 // without their first one, or with a gap before their last one, belong to what was never confirmed.
 void CountFragment(uint8_t type, size_t bytes, Walk* walk) {
   switch (type) {
     case kFull:
-      walk->whole_bytes_after += bytes;
+      CountRecord(bytes, walk);
       walk->begun_bytes = 0;
       break;
     case kFirst:
@@ -60,7 +66,7 @@ void CountFragment(uint8_t type, size_t bytes, Walk* walk) {
       if (walk->begun_bytes != 0) walk->begun_bytes += bytes;
       break;
     case kLast:
-      if (walk->begun_bytes != 0) walk->whole_bytes_after += walk->begun_bytes + bytes;
+      if (walk->begun_bytes != 0) CountRecord(walk->begun_bytes + bytes, walk);
       walk->begun_bytes = 0;
       break;
     default:  // says how to read the log, and has no data
@@ -94,7 +100,7 @@ void WalkBlock(ByteView block, uint64_t offset, Walk* walk) {
     }
     // The checksum covers the type, so no flipped bit makes a log that is read so.
     walk->recycled = IsRecyclable(type);
-    if (walk->damaged_at) CountFragment(type, bytes, walk);
+    CountFragment(type, bytes, walk);
     at += bytes;
   }
 }
@@ -143,7 +149,8 @@ Status Judge(const std::string& path, const Walk& walk, uint64_t size, LogDamage
 
 }  // namespace
 
-Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log) {
+Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log,
+                     std::vector<std::string>* torn) {
   std::vector<std::string> paths;
   CAIRN_RETURN_IF_ERROR(FindLogs(env, directory, &paths));
   for (const std::string& path : paths) {
@@ -151,6 +158,12 @@ Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage re
     uint64_t size = 0;
     CAIRN_RETURN_IF_ERROR(WalkFile(env, path, &walk, &size));
     CAIRN_RETURN_IF_ERROR(Judge(path, walk, size, refused, log));
+    if (torn == nullptr || size == 0) continue;
+    if (walk.has_record || walk.recycled) {
+      torn->clear();
+    } else {
+      torn->push_back(path);
+    }
   }
   return Status::Ok();
 }

@@ -160,6 +160,31 @@ TEST_F(WalCheckTest, ALargeRecordBehindDamageCountsIfItIsWhole) {
   EXPECT_EQ(Get("c"), "-");
 }
 
+// Only where nothing follows can it be cut to nothing: else RocksDB would go on with what does.
+TEST_F(WalCheckTest, ATornLogIsTheLastOneWithARecord) {
+  WriteLog({{"a", 1}, {"b", 1}});
+  const std::string older = "/db/000001.log", newer = "/db/1000000.log", newest = "/db/1000001.log";
+  const auto torn = [&](const std::string& text) {
+    env.WriteFile(path, text);
+    std::vector<std::string> paths;
+    EXPECT_TRUE(CheckWalFiles(env.rocks_env(), "/db", LogDamage::kAny, nullptr, &paths).ok());
+    return paths;
+  };
+  EXPECT_EQ(torn(intact).size(), 0u);
+  EXPECT_EQ(torn(intact.substr(0, kSmallRecordBytes)).size(), 0u);
+  EXPECT_EQ(torn("").size(), 0u);
+  const std::string begun = intact.substr(0, kSmallRecordBytes - 1);
+  EXPECT_EQ(torn(begun), std::vector<std::string>{path});
+  env.WriteFile(older, intact);
+  env.WriteFile(newer, "");
+  EXPECT_EQ(torn(begun), std::vector<std::string>{path});
+  env.WriteFile(newer, begun);
+  EXPECT_EQ(torn(begun), (std::vector<std::string>{path, newer}));
+  EXPECT_EQ(torn(intact), std::vector<std::string>{newer});
+  env.WriteFile(newest, intact);
+  EXPECT_EQ(torn(begun).size(), 0u);
+}
+
 // An expert may have logs recycled. Their records have those types, and the checksums to go with them.
 TEST_F(WalCheckTest, LogsOfTheRecycledFormatAreNotDamage) {
   options.expert_db_options = "recycle_log_file_num=2";

@@ -105,6 +105,7 @@ void TransactionManager::TellLongChangeEnded() {
 void TransactionManager::Detach(std::unique_ptr<Transaction> transaction) {
   const std::string name = transaction->name_;
   transaction->SetUserData(nullptr);
+  transaction->DropView();  // nobody reads through it any more
   std::lock_guard lock(mutex_);
   // A namesake can only be one that changed nothing; it is destroyed outside the mutex.
   prepared_[name].swap(transaction);

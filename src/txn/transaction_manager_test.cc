@@ -58,6 +58,18 @@ TEST_F(TransactionManagerTest, DetachedOnesKeepTheirLocksAndEndByName) {
   EXPECT_EQ(manager->locks().lock_count(), 0u);
 }
 
+// It would keep all versions there are from then on, for as long as nobody ends the transaction.
+TEST_F(TransactionManagerTest, DetachedOnesKeepNoView) {
+  auto txn = Begin();
+  txn->ReadView();
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  ASSERT_TRUE(txn->Prepare("x", Durability::kSync).ok());
+  EXPECT_NE(manager->oldest_view_age_us(), 0u);
+  manager->Detach(std::move(txn));
+  EXPECT_EQ(manager->oldest_view_age_us(), 0u);
+  ASSERT_TRUE(manager->CommitPrepared("x", Durability::kSync).ok());
+}
+
 TEST_F(TransactionManagerTest, PreparedOnesSurvivePowerLossWithTheirLocks) {
   Commit("c", "0");
   PrepareOne("x1", "a");
