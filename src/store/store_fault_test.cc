@@ -162,6 +162,44 @@ TEST_F(StoreFaultTest, ADamagedLogIsRefusedUntilSomebodyDecides) {
   EXPECT_EQ(Get("c"), "-");
 }
 
+// What follows the damage is lost once: what is confirmed from then on is there, whether the option stays or not.
+TEST_F(StoreFaultTest, WhoHasDecidedLosesNothingLater) {
+  for (const bool has_files : {false, true}) {
+    for (const uint64_t byte : {10, 34}) {  // in the first record, or behind it
+      SCOPED_TRACE(std::to_string(has_files) + " " + std::to_string(byte));
+      options.directory = "/db" + std::to_string(has_files) + std::to_string(byte);
+      options.expert_db_options.clear();
+      Open();
+      ASSERT_TRUE(Put("0", "0").ok());
+      if (has_files) {
+        ASSERT_TRUE(store->FlushMemtables().ok());
+        Reopen();
+      }
+      const size_t logs = env.Files(options.directory, ".log").size();
+      for (const char* key : {"a", "b", "c"}) ASSERT_TRUE(Put(key, "1").ok());
+      Kill();
+      ASSERT_EQ(env.Files(options.directory, ".log").size(), logs);
+      const std::string newest = env.Files(options.directory, ".log").back();
+      ASSERT_TRUE(env.FlipBit(options.directory, newest.substr(newest.rfind('/') + 1), byte));
+      ASSERT_TRUE(TryOpen().Is(Code::kCorruption));
+      options.expert_db_options = "wal_recovery_mode=kPointInTimeRecovery";
+      ASSERT_TRUE(TryOpen().ok());
+      EXPECT_EQ(Get("c"), "-");
+      ASSERT_TRUE(Put("d", "1").ok());
+      Kill();
+      ASSERT_TRUE(TryOpen().ok());
+      EXPECT_EQ(Get("d"), "1");
+      ASSERT_TRUE(Put("e", "1").ok());
+      Kill();
+      options.expert_db_options.clear();
+      Open();
+      EXPECT_EQ(Get("d") + Get("e"), "11");
+      if (has_files) { EXPECT_EQ(Get("0"), "0"); }
+      store.reset();
+    }
+  }
+}
+
 TEST_F(StoreFaultTest, ALongLogIsCheckedAcrossBlocks) {
   Open();
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(Put("k" + std::to_string(i), std::string(5000, 'v')).ok());

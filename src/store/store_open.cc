@@ -94,6 +94,11 @@ bool LivesWithDamage(const StoreOptions& options) {
   return options.expert_db_options.find("wal_recovery_mode") != std::string::npos;
 }
 
+// Cairn's own mode is one of these.
+bool StopsAtDamage(const StoreOptions& options) {
+  return !LivesWithDamage(options) || options.expert_db_options.find("kPointInTimeRecovery") != std::string::npos;
+}
+
 // Of the modes, those that stop at damage or pass over it.
 bool GivesUpDamagedLoads(const StoreOptions& options) {
   constexpr std::string_view kModes[] = {"kPointInTimeRecovery", "kSkipAnyCorruptedRecords"};
@@ -104,13 +109,13 @@ bool GivesUpDamagedLoads(const StoreOptions& options) {
 
 // Those of which CheckWalFiles says that RocksDB would not get past them twice. Where another process has the store open one may look
 // so for a moment: nothing is changed then.
-Status EmptyTornLogs(rocks::Env* env, const std::string& directory) {
+Status EmptyTornLogs(rocks::Env* env, const std::string& directory, LogDamage refused) {
   rocks::FileLock* lock = nullptr;
   if (const rocks::Status locked = env->LockFile(directory + "/LOCK", &lock); !locked.ok()) {
     return OpenError(env, directory, locked);
   }
   std::vector<std::string> torn;
-  Status status = CheckWalFiles(env, directory, LogDamage::kAny, /*log=*/nullptr, &torn);
+  Status status = CheckWalFiles(env, directory, refused, /*log=*/nullptr, &torn);
   if (status.ok()) status = EmptyLogs(env, torn);
   const rocks::Status unlocked = env->UnlockFile(lock);
   if (status.ok()) status = FromRocks(unlocked);
@@ -154,7 +159,9 @@ void DeleteLeftovers(const StoreOptions& options, const WriteGateKeeper& gate, r
   };
   rocks::Env* env = root->GetEnv();
   tell("cannot empty the folder for temporary files: ", EmptyTemporaryFolder(env, options.directory));
-  if (gate.state() != WriteGate::kOpen || LogBytes(env, options.directory) < kReplayedLogBytesMin) return;
+  // A damaged one, too, would stop the next start, and what has been confirmed by then is behind it.
+  const bool is_worth_it = LivesWithDamage(options) || LogBytes(env, options.directory) >= kReplayedLogBytesMin;
+  if (gate.state() != WriteGate::kOpen || !is_worth_it) return;
   tell("cannot delete logs that were replayed: ", FromRocks(DeleteReplayedLogs(root, dictionary)));
 }
 
@@ -191,7 +198,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status wal = CheckWalFiles(env, options.directory, refused, options.log, &torn); !wal.ok()) {
     return WithDirectory(options.directory, wal.code(), wal.message());
   }
-  if (!torn.empty() && !LivesWithDamage(options)) CAIRN_RETURN_IF_ERROR(EmptyTornLogs(env, options.directory));
+  if (!torn.empty() && StopsAtDamage(options)) CAIRN_RETURN_IF_ERROR(EmptyTornLogs(env, options.directory, refused));
   if (Status synced = SyncFoundLogs(env, options.directory); !synced.ok()) return OpenError(env, options.directory, synced);
 
   const bool in_memory = options.environment != nullptr;

@@ -33,6 +33,7 @@ struct Walk {
   uint64_t whole_bytes_after = 0;         // of records behind the damage
   uint64_t begun_bytes = 0;               // of a record whose last fragment is yet to come
   bool has_record = false;                // a whole one, anywhere
+  bool has_record_before = false;         // … before the damage
   bool recycled = false;
 };
 
@@ -78,7 +79,10 @@ void CountFragment(uint8_t type, size_t bytes, Walk* walk) {
 // which it ends as if all were well; after any other record it reads the same bytes for ever. One flipped bit makes
 // such a type of any other one. No crash does: its torn ends are cut off, or have zeros where data did not arrive.
 void CountDamage(uint8_t type, uint64_t at, bool is_read, Walk* walk) {
-  if (!walk->damaged_at) walk->damaged_at = at;
+  if (!walk->damaged_at) {
+    walk->damaged_at = at;
+    walk->has_record_before = walk->has_record;
+  }
   if (is_read && IsRecyclable(type) && !walk->impassable_at) walk->impassable_at = at;
   walk->begun_bytes = 0;
 }
@@ -119,19 +123,28 @@ Status WalkFile(rocks::Env* env, const std::string& path, Walk* walk, uint64_t* 
 }
 
 // As no mode of recovery helps, the file itself must end before the damage. What is left of a header makes the cut a torn
-// end to RocksDB; at a clean end it would go on with the next log, and so leave out records in between.
-Status Impassable(const std::string& path, const Walk& walk) {
-  const std::string kept_bytes = std::to_string(*walk.damaged_at + kHeaderBytes - 1);
-  return Status::Corruption("the write-ahead log " + path + " is damaged at byte " + std::to_string(*walk.damaged_at) +
+// end to RocksDB; at a clean end it would go on with the next log, and so leave out records in between. But a torn end without a
+// record before it would stop the start after that one too (see `torn`): then nothing may be left, here and behind.
+Status Impassable(const std::vector<std::string>& paths, size_t at, const Walk& walk) {
+  std::string commands;
+  if (walk.has_record_before) {
+    commands = "cut it with truncate -s " + std::to_string(*walk.damaged_at + kHeaderBytes - 1);
+  } else {
+    commands = "of those after it, and empty them in this order:";
+    for (size_t i = paths.size(); i-- > at;) commands += " truncate -s 0 " + paths[i] + (i == at ? "" : ";");
+  }
+  return Status::Corruption("the write-ahead log " + paths[at] + " is damaged at byte " + std::to_string(*walk.damaged_at) +
                             ", and the type of the record at byte " + std::to_string(*walk.impassable_at) +
                             " is one at which RocksDB would end in silence or never return. Nothing was changed. To start "
-                            "without what follows the damage, keep a copy of the file and cut it with truncate -s " +
-                            kept_bytes + "; RocksDB's option wal_recovery_mode does not help here");
+                            "without what follows the damage, keep a copy of the file" +
+                            " and " + commands +
+                            "; RocksDB's option wal_recovery_mode does not help here");
 }
 
-Status Judge(const std::string& path, const Walk& walk, uint64_t size, LogDamage refused, LogSink* log) {
+Status Judge(const std::vector<std::string>& paths, size_t at, const Walk& walk, uint64_t size, LogDamage refused, LogSink* log) {
+  const std::string& path = paths[at];
   if (walk.recycled || !walk.damaged_at) return Status::Ok();
-  if (walk.impassable_at) return Impassable(path, walk);
+  if (walk.impassable_at) return Impassable(paths, at, walk);
   if (refused == LogDamage::kImpassable) return Status::Ok();
   if (walk.whole_bytes_after == 0) {
     if (log != nullptr) {
@@ -153,16 +166,16 @@ Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage re
                      std::vector<std::string>* torn) {
   std::vector<std::string> paths;
   CAIRN_RETURN_IF_ERROR(FindLogs(env, directory, &paths));
-  for (const std::string& path : paths) {
+  for (size_t at = 0; at < paths.size(); ++at) {
     Walk walk;
     uint64_t size = 0;
-    CAIRN_RETURN_IF_ERROR(WalkFile(env, path, &walk, &size));
-    CAIRN_RETURN_IF_ERROR(Judge(path, walk, size, refused, log));
+    CAIRN_RETURN_IF_ERROR(WalkFile(env, paths[at], &walk, &size));
+    CAIRN_RETURN_IF_ERROR(Judge(paths, at, walk, size, refused, log));
     if (torn == nullptr || size == 0) continue;
     if (walk.has_record || walk.recycled) {
       torn->clear();
     } else {
-      torn->push_back(path);
+      torn->push_back(paths[at]);
     }
   }
   return Status::Ok();

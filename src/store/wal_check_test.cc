@@ -71,7 +71,8 @@ TEST_F(WalCheckTest, ATypeOfRecycledLogsIsDamageEvenAtTheEnd) {
     const Status status = TryOpen(Flipped(intact, begin + kTypeAt, 4));
     ASSERT_TRUE(status.Is(Code::kCorruption)) << record << " " << status.ToString();
     EXPECT_NE(status.message().find(path), ByteView::npos) << status.ToString();
-    EXPECT_NE(status.message().find("truncate -s " + std::to_string(begin + 6)), ByteView::npos) << status.ToString();
+    const std::string command = record == 0 ? "truncate -s 0 " + path : "truncate -s " + std::to_string(begin + 6);
+    EXPECT_NE(status.message().find(command), ByteView::npos) << status.ToString();
   }
   ASSERT_TRUE(TryOpen(intact).ok());
   EXPECT_EQ(Get("c"), "\xff");
@@ -93,6 +94,25 @@ TEST_F(WalCheckTest, ALogThatIsCutAsAdvisedOpens) {
   EXPECT_EQ(Get("a"), "\xff");
   EXPECT_EQ(Get("b"), "-");
   EXPECT_EQ(Get("c"), "-");
+}
+
+// A log cut within its first record would stop each start, and drop what came after the first of them.
+TEST_F(WalCheckTest, WithoutARecordBeforeTheDamageAllThatFollowsIsEmptied) {
+  WriteLog({{"a", 1}, {"b", 1}});
+  env.WriteFile("/db/1000000.log", intact);
+  const Status refused = TryOpen(Flipped(intact, kTypeAt, 4));
+  ASSERT_TRUE(refused.Is(Code::kCorruption));
+  EXPECT_NE(refused.message().find(": truncate -s 0 /db/1000000.log; truncate -s 0 " + path + ";"), ByteView::npos)
+      << refused.ToString();
+  env.WriteFile("/db/1000000.log", "");
+  ASSERT_TRUE(TryOpen("").ok());
+  for (const char* key : {"c", "d"}) {
+    EXPECT_EQ(Get("a"), "-");
+    ASSERT_TRUE(Put(key, "1").ok());
+    Kill();
+    Open();
+  }
+  EXPECT_EQ(Get("c") + Get("d"), "11");
 }
 
 TEST_F(WalCheckTest, PartsOfLargeRecordsMayNotHaveSuchATypeEither) {
