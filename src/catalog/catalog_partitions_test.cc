@@ -2,8 +2,7 @@
 // Changes of all partitions of a table, and their repetition after a crash.
 #include <gtest/gtest.h>
 
-#include "catalog/catalog.h"
-#include "store/store_testing.h"
+#include "catalog/catalog_testing.h"
 
 namespace cairn::catalog {
 namespace {
@@ -11,18 +10,9 @@ namespace {
 using Code = Status::Code;
 using Names = std::vector<std::string>;
 
-class CatalogPartitionsTest : public ::testing::Test, public store::StoreFixture {
+class CatalogPartitionsTest : public ::testing::Test, public testing::CatalogFixture {
  protected:
   void SetUp() override { OpenBoth(); }
-  void OpenBoth() {
-    Open();
-    ASSERT_TRUE(Catalog::Open(store.get(), &catalog).ok());
-  }
-  void LosePower() {
-    catalog.reset();
-    Crash();
-    OpenBoth();
-  }
   void Create(const std::string& name, const std::string& version = "old") {
     TableDef def;
     def.name = name;
@@ -41,7 +31,6 @@ class CatalogPartitionsTest : public ::testing::Test, public store::StoreFixture
     EXPECT_TRUE(catalog->TableNames({}, &names).ok());
     return names;
   }
-  std::unique_ptr<Catalog> catalog;
 };
 
 TEST_F(CatalogPartitionsTest, APartitionNamesItsTable) {

@@ -4,10 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "catalog/catalog.h"
+#include "catalog/catalog_testing.h"
 #include "catalog/foreign_key_fit.h"
 #include "catalog/foreign_key_set.h"
-#include "store/store_testing.h"
 
 namespace cairn::catalog {
 namespace {
@@ -45,18 +44,9 @@ TEST(ForeignKeyBytes, DamageIsSeen) {
   }
 }
 
-class ForeignKeyCatalogTest : public ::testing::Test, public store::StoreFixture {
+class ForeignKeyCatalogTest : public ::testing::Test, public testing::CatalogFixture {
  protected:
   void SetUp() override { OpenBoth(); }
-  void OpenBoth() {
-    Open();
-    ASSERT_TRUE(Catalog::Open(store.get(), &catalog).ok());
-  }
-  void LosePower() {
-    catalog.reset();
-    Crash();
-    OpenBoth();
-  }
   static TableDef Def(const std::string& name) {
     TableDef def;
     def.name = name;
@@ -81,7 +71,6 @@ class ForeignKeyCatalogTest : public ::testing::Test, public store::StoreFixture
     for (const ForeignKeyPtr& key : catalog->foreign_keys()->OfParent(parent)) text += key->child + ":" + key->name + " ";
     return text;
   }
-  std::unique_ptr<Catalog> catalog;
 };
 
 TEST_F(ForeignKeyCatalogTest, KeysSurvivePowerLossAndGoWithTheirTable) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What filling a set of columns from index entries takes, worked out once for a statement, and the entries that go by that.
+#include <cassert>
+
 #include "codec/entry_form.h"
 #include "codec/index_codec.h"
 #include "codec/number_form.h"

@@ -16,8 +16,6 @@ namespace {
 
 std::atomic<bool> ddl_recovery_ended{false};
 
-bool HasFile(const std::string& path, const char* extension) { return access((path + extension).c_str(), F_OK) == 0; }
-
 // Rows of a table that the server does not find, as one of the files that it keeps of each is missing. They may be all there is of a table:
 // who has looked decides.
 void TellLeftBehind(const std::string& name, bool is_partitioned) {

@@ -39,13 +39,15 @@ bool IsInState(const TABLE& table, const std::string& name, partition_state stat
 
 }  // namespace
 
+bool HasFile(const std::string& path, const char* extension) { return access((path + extension).c_str(), F_OK) == 0; }
+
 bool IsPartitioned(const std::string& table) {
   std::vector<std::string> partitions;
   return GlobalEngine()->catalog().PartitionNames(table, &partitions).ok() && !partitions.empty();
 }
 
 bool IsPartition(const std::string& path) {
-  return !Catalog::PartitionedTableOf(path).empty() && access((path + ".frm").c_str(), F_OK) != 0;
+  return !Catalog::PartitionedTableOf(path).empty() && !HasFile(path, ".frm");
 }
 
 bool DropsPartition(THD* thd, const TABLE& table, const std::string& name) {
@@ -107,15 +109,14 @@ int FinishRename(const char* path, const char* old_path, chf_create_flags action
 // The server drops the list of partitions before the first of them. Other statements, and the recovery of DDL, may drop one of them while
 // there is no list, as they put another in its place; or drop a copy, under whose name an earlier server may have left rows.
 bool DropsAllPartitions(THD* thd, const char* path, std::string* whole) {
-  const auto has = [](const std::string& table, const char* extension) { return access((table + extension).c_str(), F_OK) == 0; };
   const int command = thd_sql_command(thd);
   if (!DdlRecoveryEnded() || (command != SQLCOM_DROP_TABLE && command != SQLCOM_DROP_DB)) return false;
   if (IsPartition(path)) {
     *whole = TableNameOfPath(Catalog::PartitionedTableOf(path).c_str());
-    return !has(Catalog::PartitionedTableOf(path), ".par");
+    return !HasFile(Catalog::PartitionedTableOf(path), ".par");
   }
   *whole = TableNameOfPath(path);
-  return IsPartitioned(*whole) && !(has(path, ".par") && has(path, ".frm"));
+  return IsPartitioned(*whole) && !(HasFile(path, ".par") && HasFile(path, ".frm"));
 }
 
 }  // namespace cairn::server

@@ -8,6 +8,9 @@
 
 namespace cairn::server {
 
+// Whether the server keeps such a file (".frm", ".par") for a table's path.
+bool HasFile(const std::string& path, const char* extension);
+
 bool IsPartitioned(const std::string& table);
 
 // Whether a table's path is that of a partition. A plain table may have such a name, as `#mysql50#t#P#p` is one; but it has a

@@ -136,8 +136,7 @@ Status Impassable(const std::vector<std::string>& paths, size_t at, const Walk& 
   return Status::Corruption("the write-ahead log " + paths[at] + " is damaged at byte " + std::to_string(*walk.damaged_at) +
                             ", and the type of the record at byte " + std::to_string(*walk.impassable_at) +
                             " is one at which RocksDB would end in silence or never return. Nothing was changed. To start "
-                            "without what follows the damage, keep a copy of the file" +
-                            " and " + commands +
+                            "without what follows the damage, keep a copy of the file and " + commands +
                             "; RocksDB's option wal_recovery_mode does not help here");
 }
 

@@ -25,9 +25,9 @@ namespace cairn::store {
 //
 // kImpassable: only the last of these reasons counts, and nobody is warned. For who has chosen what else recovery does with damage.
 //
-// `torn`, if wanted, gets the paths of files that have bytes and not one whole record, and behind which no other has one. RocksDB gets past a torn end by what it writes at the
-// head of the next log, but not past such a one, if no other log has a record: a start goes well, the start after that finds
-// the same file, and drops or refuses what was confirmed in between.
+// `torn`, if wanted, gets the paths of files that have bytes and not one whole record, and behind which no other has one.
+// RocksDB gets past a torn end by what it writes at the head of the next log, but not past such a one, if no other log has
+// a record: a start goes well, the start after that finds the same file, and drops or refuses what was confirmed in between.
 enum class LogDamage : uint8_t { kAny, kImpassable };
 Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log,
                      std::vector<std::string>* torn = nullptr);
