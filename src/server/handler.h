@@ -271,6 +271,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void UpdateIndexStatistics();
   bool IsForced(uint key) const;
   ha_rows RowsOfSharedValues(uint key, const key_range& min_key, const key_range& max_key) const;
+  ha_rows RowsOfNumbers(uint key, const key_range& min_key, const key_range& max_key) const;
 
   Session* session_ = nullptr;
   std::shared_ptr<catalog::TableAccess> access_;

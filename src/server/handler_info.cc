@@ -10,6 +10,7 @@
 #include "base/index_bounds.h"
 #include "scan/table_check.h"
 #include "stats/cardinality.h"
+#include "stats/dense_numbers.h"
 #include "stats/range_estimate.h"
 
 namespace cairn::server {
@@ -141,6 +142,23 @@ ha_rows Handler::RowsOfSharedValues(uint key, const key_range& min_key, const ke
   return parts == 0 ? 0 : std::max<ha_rows>(1, info.rec_per_key[parts - 1]);
 }
 
+// Of the key over AUTO_INCREMENT numbers alone; 0: to be looked for, as for any other key.
+ha_rows Handler::RowsOfNumbers(uint key, const key_range& min_key, const key_range& max_key) const {
+  if (table_share->found_next_number_field == nullptr || table_share->next_number_index != key) return 0;
+  const KEY& info = table->key_info[key];
+  const KEY_PART_INFO& part = info.key_part[0];
+  if (info.user_defined_key_parts != 1 || (info.flags & HA_NOSAME) == 0 || part.null_bit != 0 ||
+      (part.key_part_flag & HA_REVERSE_SORT) != 0 || part.field->cmp_type() != INT_RESULT) {
+    return 0;
+  }
+  // The image of such a part is that of its column. What int64_t cannot hold comes as negative, and is looked for.
+  const auto first = static_cast<ulonglong>(part.field->val_int(min_key.key)) + (min_key.flag == HA_READ_AFTER_KEY ? 1 : 0);
+  const auto last = static_cast<ulonglong>(part.field->val_int(max_key.key)) - (max_key.flag == HA_READ_BEFORE_KEY ? 1 : 0);
+  const catalog::Table& live = access_->table();
+  return stats::RowsOfDenseNumbers(static_cast<longlong>(first), static_cast<longlong>(last), live.row_count(),
+                                   live.auto_increment_next());
+}
+
 // A range of a whole unique key the server counts as one row without asking. Where that is all of a key's ranges, and the key is one that
 // the whole condition uses (opt_range_keys: not a part of an OR), no range of another key will be chosen, so that statistics are good
 // enough for those (records_in_range). An UPDATE of a row asks for all keys.
@@ -163,6 +181,10 @@ ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_
   if (min_key != nullptr && max_key != nullptr && (has_one_row || IsForced(key))) {
     const ha_rows rows = RowsOfSharedValues(key, *min_key, *max_key);
     if (rows != 0) return has_one_row ? std::max<ha_rows>(2, rows) : rows;
+  }
+  if (min_key != nullptr && max_key != nullptr) {
+    const ha_rows rows = RowsOfNumbers(key, *min_key, *max_key);
+    if (rows != 0) return rows;
   }
   const unsigned index = IndexOf(key);
   const codec::IndexCodec& codec = access_->indexes()[index];
