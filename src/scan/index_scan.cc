@@ -46,6 +46,7 @@ Status IndexScan::BeginRange(bool forward, ByteView lower, ByteView upper) {
 Status IndexScan::OpenBetweenBounds(bool forward) {
   range_.End();
   gave_unlocked_ = waits_ = false;
+  edge_ = Edge::kNone;
   if (LocksRanges()) CAIRN_RETURN_IF_ERROR(BeginRange(forward, lower_.view(), upper_.view()));
   CAIRN_RETURN_IF_ERROR(OpenCursor());
   forward ? cursor_.SeekToFirst() : cursor_.SeekToLast();
@@ -66,8 +67,10 @@ Status IndexScan::Last(ByteView lower, ByteView upper, FoundRow* row) {
   return Settle(false, row);
 }
 
-Status IndexScan::EndOrError() const {
+Status IndexScan::EndOrError(bool forward) {
+  edge_ = Edge::kNone;
   CAIRN_RETURN_IF_ERROR(cursor_.status());
+  edge_ = forward ? Edge::kUpper : Edge::kLower;
   return Status::NotFound();
 }
 
@@ -118,8 +121,13 @@ Status IndexScan::Move(bool forward, FoundRow* row) {
     CAIRN_RETURN_IF_ERROR(Refresh(forward, /*again=*/waits_));
   } else {
     if (!cursor_.is_open()) return Status::NotFound();
-    if (!cursor_.Valid()) return EndOrError();
-    forward ? cursor_.Next() : cursor_.Prev();
+    if (cursor_.Valid()) {
+      forward ? cursor_.Next() : cursor_.Prev();
+    } else {
+      if (edge_ != (forward ? Edge::kLower : Edge::kUpper)) return EndOrError(forward);
+      KeepPosition();
+      CAIRN_RETURN_IF_ERROR(Refresh(forward));
+    }
   }
   return Settle(forward, row);
 }
@@ -133,7 +141,7 @@ Status IndexScan::Settle(bool forward, FoundRow* row) {
       if (reader_->transaction().is_interrupted()) return Status::Of(Status::Code::kInterrupted);
       continue;
     }
-    if (!cursor_.Valid()) return EndOrError();
+    if (!cursor_.Valid()) return EndOrError(forward);
     bool take = true;
     if (options_.filter != nullptr) {
       switch (options_.filter->Check(cursor_.key(), cursor_.value())) {
@@ -199,7 +207,10 @@ Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool*
   gave_unlocked_ = tries && status.Is(Status::Code::kLockBusy);
   if (!gave_unlocked_) CAIRN_RETURN_IF_ERROR(std::move(status));
   if (reader_->waited()) must_refresh_ = true;
-  if (must_refresh_ || gave_unlocked_) position_.Assign(key);
+  if (must_refresh_ || gave_unlocked_) {
+    position_.Assign(key);
+    is_gap_ = false;
+  }
   const bool unchanged = !gave_unlocked_ && !reader_->waited() && reader_->store_sequence() == opened_sequence_;
   row->key = key;
   row->value = value;
@@ -253,12 +264,12 @@ Status IndexScan::CheckAgain(ByteView key, ByteView value, bool* take) {
   return verdict == EntryFilter::Verdict::kInterrupted ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
 }
 
-// Opens the cursor over what is committed now and moves it past the position given last, or to it `again`.
+// Opens the cursor over what is committed now and moves it past the position, or to it `again`.
 Status IndexScan::Refresh(bool forward, bool again) {
   if (LocksRanges() && !range_.is_active()) {
     ByteBuffer above;
     above.Assign(position_.view());
-    above.AppendU8(0);
+    if (!is_gap_) above.AppendU8(0);
     // Not from the position itself: it is in the range before, and this one may have to be covered anew.
     CAIRN_RETURN_IF_ERROR(forward ? BeginRange(true, above.view(), upper_.view())
                                   : BeginRange(false, lower_.view(), position_.view()));
@@ -269,17 +280,24 @@ Status IndexScan::Refresh(bool forward, bool again) {
   } else {
     cursor_.SeekForPrev(position_.view());
   }
-  if (!again && cursor_.Valid() && cursor_.key() == position_.view()) forward ? cursor_.Next() : cursor_.Prev();
+  const bool takes_equal = again || (is_gap_ && forward);
+  if (!takes_equal && cursor_.Valid() && cursor_.key() == position_.view()) forward ? cursor_.Next() : cursor_.Prev();
   return cursor_.Valid() ? Status::Ok() : cursor_.status();
 }
 
 // From now on the position is in position_ and the cursor has to be opened again.
 void IndexScan::KeepPosition() {
-  if (must_refresh_) return;
-  if (cursor_.is_open() && cursor_.Valid()) {
+  if (must_refresh_ || !cursor_.is_open()) return;
+  if (cursor_.Valid()) {
     position_.Assign(cursor_.PositionNow());
-    must_refresh_ = true;
+    is_gap_ = false;
+  } else if (edge_ != Edge::kNone) {
+    position_.Assign(edge_ == Edge::kUpper ? upper_.view() : lower_.view());
+    is_gap_ = true;
+  } else {
+    return;
   }
+  must_refresh_ = true;
 }
 
 void IndexScan::Detach() {

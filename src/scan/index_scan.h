@@ -80,11 +80,12 @@ class IndexScan {
   Status First(ByteView lower, ByteView upper, FoundRow* row);
   Status Last(ByteView lower, ByteView upper, FoundRow* row);
 
-  // The neighbour of the row given last. After kNotFound the walk has ended.
+  // The neighbour of the row given last. kNotFound: the walk has ended at a bound, where it stands from then on: from there it can turn
+  // round, or go on in bounds that were widened. So it is after First() or Last() have found nothing.
   Status Next(FoundRow* row) {
     if (!is_plain_ || must_refresh_ || !cursor_.Valid()) return Move(true, row);
     cursor_.Next();
-    if (!cursor_.Valid()) return EndOrError();
+    if (!cursor_.Valid()) return EndOrError(true);
     if (!is_primary() && reader_->ChangedByTransaction()) return Settle(true, row);
     *row = {.key = cursor_.key(), .value = cursor_.value(), .row = {}};
     if (is_primary()) row->row = {row->key, row->value};
@@ -115,7 +116,7 @@ class IndexScan {
   Status Confirm(ByteView key, FoundRow* row, bool* take);
   Status CheckAgain(ByteView key, ByteView value, bool* take);
   Status Refresh(bool forward, bool again = false);
-  Status EndOrError() const;
+  Status EndOrError(bool forward);
   void KeepPosition();
   bool LocksRanges() const {
     return options_.ranges == Options::Ranges::kByMode ? reader_->mode().ranges : options_.ranges == Options::Ranges::kAlways;
@@ -131,7 +132,10 @@ class IndexScan {
   store::Cursor cursor_;
   ByteBuffer lower_;
   ByteBuffer upper_;
-  ByteBuffer position_;     // the key given last, when the cursor has to be opened again
+  // Where the walk stands when its cursor has to be opened again: at this key, given last, or, in a gap, right before where it would be.
+  ByteBuffer position_;
+  bool is_gap_ = false;
+  enum class Edge : uint8_t { kNone, kLower, kUpper } edge_ = Edge::kNone;  // the bound that an invalid cursor has run into
   ByteBuffer primary_key_;
   uint64_t opened_sequence_ = 0;
   bool must_refresh_ = false;

@@ -101,6 +101,80 @@ TEST_F(IndexScanTest, TurnsRoundAnywhereAndEndsAtBothEnds) {
   EXPECT_EQ(Previous(), "-");
 }
 
+TEST_F(IndexScanTest, TurnsRoundAtTheEnds) {
+  CommitRows({{1, 1, 1}, {2, 2, 2}, {3, 3, 3}});
+  auto transaction = Begin();
+  for (const bool locking : {false, true}) {
+    SCOPED_TRACE(locking);
+    transaction->StartStatement();
+    reader.Bind(store.get(), transaction.get(), access.get(), locking ? Locking() : ReadMode::Consistent());
+    scan.Open(&reader, {.index = kPrimary});
+    for (const bool detached : {false, true}) {
+      SCOPED_TRACE(detached);
+      const auto pause = [&] {
+        if (detached) scan.Detach();
+      };
+      EXPECT_EQ(Last(kPrimary), "3");
+      EXPECT_EQ(Next(), "-");
+      pause();
+      EXPECT_EQ(Next(), "-");
+      pause();
+      EXPECT_EQ(Previous(), "3");
+      EXPECT_EQ(Previous(), "2");
+      EXPECT_EQ(Previous(), "1");
+      EXPECT_EQ(Previous(), "-");
+      pause();
+      EXPECT_EQ(Previous(), "-");
+      pause();
+      EXPECT_EQ(Next(), "1");
+      EXPECT_EQ(Next(), "2");
+    }
+    scan.Close();
+  }
+}
+
+// As after a look for a key that is not there, or for all of a prefix.
+TEST_F(IndexScanTest, GoesOnInWiderBoundsFromWhereItFoundNothing) {
+  CommitRows({{1, 1, 10}, {3, 3, 30}, {5, 5, 50}, {7, 7, 70}});
+  auto transaction = Begin();
+  for (const bool covering : {false, true}) {
+    OpenScan(*transaction, kPrimary, nullptr, covering);
+    for (const bool detached : {false, true}) {
+      SCOPED_TRACE(detached);
+      const auto after = [&](int lower, int upper, bool forward) {
+        const Status status = forward ? scan.First(PrimaryKey(lower), PrimaryKey(upper), &row)
+                                      : scan.Last(PrimaryKey(lower), PrimaryKey(upper), &row);
+        EXPECT_EQ(Describe(status), "-");
+        if (detached) scan.Detach();
+        EXPECT_TRUE(scan.Widen().ok());
+      };
+      for (const bool forward : {true, false}) {
+        after(4, 5, forward);
+        EXPECT_EQ(Next(), "5");
+        EXPECT_EQ(Next(), "7");
+        after(4, 5, forward);
+        EXPECT_EQ(Previous(), "3");
+        EXPECT_EQ(Previous(), "1");
+        after(8, 9, forward);
+        EXPECT_EQ(Next(), "-");
+        EXPECT_EQ(Previous(), "7");
+        after(0, 1, forward);
+        EXPECT_EQ(Previous(), "-");
+        EXPECT_EQ(Next(), "1");
+      }
+      EXPECT_EQ(Forward(PrimaryKey(3), PrimaryKey(6)), "3 5");
+      EXPECT_TRUE(scan.Widen().ok());
+      EXPECT_EQ(Next(), "7") << "the row at the bound itself is not passed over";
+      EXPECT_EQ(Backward(PrimaryKey(3), PrimaryKey(6)), "5 3");
+      EXPECT_TRUE(scan.Widen().ok());
+      EXPECT_EQ(Previous(), "1");
+      EXPECT_EQ(Forward(PrimaryKey(3), PrimaryKey(5)), "3");
+      EXPECT_TRUE(scan.Widen().ok());
+      EXPECT_EQ(Next(), "5");
+    }
+  }
+}
+
 TEST_F(IndexScanTest, BoundsIncludeTheLowerEndOnly) {
   CommitRows({{1, 1, 1}, {3, 3, 3}, {5, 5, 5}, {7, 7, 7}});
   auto transaction = Begin();

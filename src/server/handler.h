@@ -175,7 +175,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // What the record position format of rnd_pos is.
   enum class PositionForm : uint8_t { kRowId, kEncodedKey, kServerKey };
 
-  // What the scan's bounds were narrowed to.
+  // What the scan's bounds were narrowed to. kToRange: what is below a key, from which it reads backward, perhaps no further than to the begin
+  // of a range.
   enum class Narrowed : uint8_t { kNo, kToPrefix, kToPoint, kToRange };
 
   void DetachCursors() override;

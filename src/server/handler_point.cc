@@ -30,12 +30,13 @@ int Handler::ReadPoint(uchar* record) {
   return Deliver(record, status, row, HA_ERR_KEY_NOT_FOUND);
 }
 
-// Reads on from a row that was found without a scan.
+// Reads on from a row that was looked for without a scan, and may not have been there.
 int Handler::ContinueFromPoint(uchar* record, bool forward) {
+  JoinSession();
   IndexBounds(IndexOf(active_index), &lower_, &upper_);
   ByteBuffer bound;
   bound.Assign(search_key_.view());
-  narrowed_ = Narrowed::kNo;
+  narrowed_ = forward ? Narrowed::kNo : Narrowed::kToRange;
   if (!forward) return BeginRange(record, lower_.view(), bound.view(), false, HA_ERR_END_OF_FILE);
   if (!codec::AdvancePastPrefix(&bound)) return HA_ERR_END_OF_FILE;
   return BeginRange(record, bound.view(), upper_.view(), true, HA_ERR_END_OF_FILE);

@@ -233,18 +233,20 @@ int Handler::prepare_range_scan(const key_range* begin, const key_range*) {
   return 0;
 }
 
-// Narrows `lower` to the begin of the range that was prepared.
+// Narrows `lower` to the begin of the range that was prepared, if one was.
 void Handler::LowerBoundOfRange(ByteBuffer* lower) {
+  narrowed_ = Narrowed::kToRange;
   if (range_begin_.view().empty()) return;
   lower->Assign(range_begin_.view());
   range_begin_.Clear();
-  narrowed_ = Narrowed::kToRange;
 }
 
 int Handler::index_first(uchar* record) {
   range_begin_.Clear();
   IndexBounds(IndexOf(active_index), &lower_, &upper_);
+  UpperBoundOfRange(&upper_);
   narrowed_ = Narrowed::kNo;
+  if (lower_.view() >= upper_.view()) return HA_ERR_END_OF_FILE;
   return BeginRange(record, lower_.view(), upper_.view(), true, HA_ERR_END_OF_FILE);
 }
 
@@ -384,9 +386,9 @@ void Handler::position(const uchar* record) {
       StoreBe64(ref, hidden_row_id_);
       return;
     case PositionForm::kEncodedKey:
-      search_key_.Clear();
-      access_->primary().EncodePrimaryKey(record, 0, &search_key_);
-      std::memcpy(ref, search_key_.data() + kIndexIdBytes, ref_length);
+      lower_.Clear();  // search_key_ is that of a point, from which the server may read on
+      access_->primary().EncodePrimaryKey(record, 0, &lower_);
+      std::memcpy(ref, lower_.data() + kIndexIdBytes, ref_length);
       return;
     case PositionForm::kServerKey:
       key_copy(ref, record, &table->key_info[table_share->primary_key], ref_length);
