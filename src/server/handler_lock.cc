@@ -28,8 +28,9 @@ bool DefinesTables(int sql_command) {
 }
 
 // Statements whose plain reads, those of their functions and triggers included, lock nothing at READ COMMITTED, as InnoDB's users know
-// it. What others read in functions and triggers (INSERT ... VALUES, DELETE, DO, SET) is locked there, too.
-bool ReadsCommittedInFunctions(int sql_command) {
+// it. What others read (DELETE, UPDATE of several tables, INSERT ... VALUES, DO, SET) is locked there, too: they join it with the newest
+// rows.
+bool ReadsCommitted(int sql_command) {
   switch (sql_command) {
     case SQLCOM_SELECT:
     case SQLCOM_INSERT_SELECT:
@@ -78,11 +79,11 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
   } else {
     // What a statement that writes elsewhere reads here must not change before it commits.
     const bool reads_to_write = lock_type == TL_READ_NO_INSERT || command != SQLCOM_SELECT;
-    SetReadMode(repeatable && (reads_to_write || LocksPlainReads(thd)) && command != SQLCOM_HA_READ && command != SQLCOM_LOCK_TABLES,
-                txn::LockMode::kShared, false);
+    const bool locks = reads_to_write ? repeatable || !ReadsCommitted(command) : LocksPlainReads(thd);
+    SetReadMode(locks && command != SQLCOM_HA_READ && command != SQLCOM_LOCK_TABLES, txn::LockMode::kShared, false);
   }
   called_by_plain_select_ = command == SQLCOM_SELECT && !locking_;
-  reads_committed_in_functions_ = ReadsCommittedInFunctions(command);
+  reads_committed_in_functions_ = ReadsCommitted(command);
   return to;
 }
 
