@@ -470,7 +470,16 @@ Status Catalog::DroppedIndexes(std::vector<IndexId>* indexes) {
 Status Catalog::ForgetDropped(IndexId index) {
   Batch batch(*store_);
   batch.Delete(Family::kDictionary, DroppedIndexKey(index));
-  return store_->Write(batch, Durability::kOs, Urgency::kReclaimsSpace);
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kOs, Urgency::kReclaimsSpace));
+  const std::lock_guard<std::mutex> lock(mutex_);
+  visible_since_.erase(index);
+  taken_row_ids_.erase(index);
+  return Status::Ok();
+}
+
+size_t Catalog::RememberedIndexes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return visible_since_.size() + taken_row_ids_.size();
 }
 
 std::string Catalog::TableNameOf(IndexId index) {

@@ -141,6 +141,8 @@ class Catalog {
   // built, and the end of that.
   Status DroppedIndexes(std::vector<IndexId>* indexes);
   Status ForgetDropped(IndexId index);
+  // Of how many indexes something is kept in memory only: those of tables in use, and dropped ones not forgotten yet. For tests.
+  size_t RememberedIndexes();
 
   // The name of the table an index belongs to, for messages; empty when it is not in use.
   std::string TableNameOf(IndexId index);

@@ -121,6 +121,21 @@ TEST_F(CatalogTest, DroppingLeavesIndexesToReclaim) {
   EXPECT_EQ(Dropped(), (std::vector<IndexId>{def.indexes[1].id}));
 }
 
+// A table without a primary key, whose greatest row id is kept as well.
+TEST_F(CatalogTest, NothingIsKeptOfWhatIsForgotten) {
+  const TableDef def = Def("d/one", IndexKind::kHiddenPrimary);
+  Create(Def("d/stays"));
+  const size_t before = catalog->RememberedIndexes();
+  for (int i = 0; i < 3; ++i) {
+    const TableDef made = Create(def)->def();
+    ASSERT_TRUE(made.HasHiddenPrimaryKey());
+    ASSERT_TRUE(catalog->Drop("d/one").ok());
+    EXPECT_GT(catalog->RememberedIndexes(), before);
+    for (const IndexDef& index : made.indexes) ASSERT_TRUE(catalog->ForgetDropped(index.id).ok());
+    EXPECT_EQ(catalog->RememberedIndexes(), before);
+  }
+}
+
 TEST_F(CatalogTest, RenamingKeepsTheDataAndTheCounter) {
   const auto before = Create(Def("d/one"), 5);
   before->RaiseAutoIncrementNext(90);
