@@ -43,6 +43,12 @@ bool ReadsCommitted(int sql_command) {
   }
 }
 
+// HANDLER locks nothing at any isolation level, as InnoDB's users know it, and the server asks at its opening only. Statements after LOCK TABLES
+// say anew how they read.
+bool ReadsLockNothing(int sql_command) {
+  return sql_command == SQLCOM_HA_OPEN || sql_command == SQLCOM_HA_READ || sql_command == SQLCOM_LOCK_TABLES;
+}
+
 // At SERIALIZABLE what a transaction of several statements reads must stay as it is until it ends. A
 // single SELECT needs no locks: its read view is a moment in the order of commits.
 bool LocksPlainReads(THD* thd) {
@@ -80,7 +86,7 @@ THR_LOCK_DATA** Handler::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type 
     // What a statement that writes elsewhere reads here must not change before it commits.
     const bool reads_to_write = lock_type == TL_READ_NO_INSERT || command != SQLCOM_SELECT;
     const bool locks = reads_to_write ? repeatable || !ReadsCommitted(command) : LocksPlainReads(thd);
-    SetReadMode(locks && command != SQLCOM_HA_READ && command != SQLCOM_LOCK_TABLES, txn::LockMode::kShared, false);
+    SetReadMode(locks && !ReadsLockNothing(command), txn::LockMode::kShared, false);
   }
   called_by_plain_select_ = command == SQLCOM_SELECT && !locking_;
   reads_committed_in_functions_ = ReadsCommitted(command);
