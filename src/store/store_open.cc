@@ -16,6 +16,7 @@
 #include "store/rocks_options.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
+#include "store/stuck_logs.h"
 #include "store/temp_file.h"
 #include "store/wal_check.h"
 
@@ -107,19 +108,34 @@ bool GivesUpDamagedLoads(const StoreOptions& options) {
          });
 }
 
-// Those of which CheckWalFiles says that RocksDB would not get past them twice. Where another process has the store open one may look
-// so for a moment: nothing is changed then.
-Status EmptyTornLogs(rocks::Env* env, const std::string& directory, LogDamage refused) {
-  rocks::FileLock* lock = nullptr;
-  if (const rocks::Status locked = env->LockFile(directory + "/LOCK", &lock); !locked.ok()) {
-    return OpenError(env, directory, locked);
+// Logs at which each start would stop. Whoever has not chosen to lose records is told that there are some behind: RocksDB would drop them
+// without a word.
+Status FindLogsToEmpty(rocks::Env* env, const StoreOptions& options, LogDamage refused, std::vector<std::string>* logs) {
+  FoundDamage found;
+  CAIRN_RETURN_IF_ERROR(CheckWalFiles(env, options.directory, refused, /*log=*/nullptr, &found));
+  CAIRN_RETURN_IF_ERROR(FindStuckLogs(env, options.directory, logs));
+  if (!logs->empty() && !LivesWithDamage(options) && std::ranges::find(found.torn, logs->back()) == found.torn.end()) {
+    return Status::Corruption("the write-ahead log " + logs->back() + " is damaged in its first record, and whole records follow in later "
+                              "logs. Nothing was changed. To start without what follows the damage, set RocksDB's option "
+                              "wal_recovery_mode=kPointInTimeRecovery");
   }
-  std::vector<std::string> torn;
-  Status status = CheckWalFiles(env, directory, refused, /*log=*/nullptr, &torn);
-  if (status.ok()) status = EmptyLogs(env, torn);
+  logs->insert(logs->end(), found.torn.begin(), found.torn.end());
+  return Status::Ok();
+}
+
+// It is done before RocksDB opens the store, which notes in the manifest at once that it has done with the logs. Where another process
+// has the store open one may look so for a moment: nothing is changed then.
+Status EmptyStuckLogs(rocks::Env* env, const StoreOptions& options, LogDamage refused) {
+  rocks::FileLock* lock = nullptr;
+  if (const rocks::Status locked = env->LockFile(options.directory + "/LOCK", &lock); !locked.ok()) {
+    return OpenError(env, options.directory, locked);
+  }
+  std::vector<std::string> logs;
+  Status status = FindLogsToEmpty(env, options, refused, &logs);
+  if (status.ok()) status = EmptyLogs(env, logs);
   const rocks::Status unlocked = env->UnlockFile(lock);
   if (status.ok()) status = FromRocks(unlocked);
-  return status.ok() ? std::move(status) : OpenError(env, directory, status);
+  return status.ok() ? std::move(status) : OpenError(env, options.directory, status);
 }
 
 bool ExpertPacesCompactions(const std::string& family_options) {
@@ -159,7 +175,7 @@ void DeleteLeftovers(const StoreOptions& options, const WriteGateKeeper& gate, r
   };
   rocks::Env* env = root->GetEnv();
   tell("cannot empty the folder for temporary files: ", EmptyTemporaryFolder(env, options.directory));
-  // A damaged one, too, would stop the next start, and what has been confirmed by then is behind it.
+  // A damaged one, too: as long as it is there, who does not live with damage cannot start.
   const bool is_worth_it = LivesWithDamage(options) || LogBytes(env, options.directory) >= kReplayedLogBytesMin;
   if (gate.state() != WriteGate::kOpen || !is_worth_it) return;
   tell("cannot delete logs that were replayed: ", FromRocks(DeleteReplayedLogs(root, dictionary)));
@@ -194,11 +210,11 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
     return OpenError(env, options.directory, format);
   }
   const LogDamage refused = LivesWithDamage(options) ? LogDamage::kImpassable : LogDamage::kAny;
-  std::vector<std::string> torn;
-  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log, &torn); !wal.ok()) {
+  FoundDamage found;
+  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log, &found); !wal.ok()) {
     return WithDirectory(options.directory, wal.code(), wal.message());
   }
-  if (!torn.empty() && StopsAtDamage(options)) CAIRN_RETURN_IF_ERROR(EmptyTornLogs(env, options.directory, refused));
+  if (found.at_a_beginning && StopsAtDamage(options)) CAIRN_RETURN_IF_ERROR(EmptyStuckLogs(env, options, refused));
   if (Status synced = SyncFoundLogs(env, options.directory); !synced.ok()) return OpenError(env, options.directory, synced);
 
   const bool in_memory = options.environment != nullptr;

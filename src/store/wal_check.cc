@@ -124,7 +124,7 @@ Status WalkFile(rocks::Env* env, const std::string& path, Walk* walk, uint64_t* 
 
 // As no mode of recovery helps, the file itself must end before the damage. What is left of a header makes the cut a torn
 // end to RocksDB; at a clean end it would go on with the next log, and so leave out records in between. But a torn end without a
-// record before it would stop the start after that one too (see `torn`): then nothing may be left, here and behind.
+// record before it would stop the start after that one too (store/stuck_logs.h): then nothing may be left, here and behind.
 Status Impassable(const std::vector<std::string>& paths, size_t at, const Walk& walk) {
   std::string commands;
   if (walk.has_record_before) {
@@ -162,7 +162,7 @@ Status Judge(const std::vector<std::string>& paths, size_t at, const Walk& walk,
 }  // namespace
 
 Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log,
-                     std::vector<std::string>* torn) {
+                     FoundDamage* found) {
   std::vector<std::string> paths;
   CAIRN_RETURN_IF_ERROR(FindLogs(env, directory, &paths));
   for (size_t at = 0; at < paths.size(); ++at) {
@@ -170,11 +170,12 @@ Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage re
     uint64_t size = 0;
     CAIRN_RETURN_IF_ERROR(WalkFile(env, paths[at], &walk, &size));
     CAIRN_RETURN_IF_ERROR(Judge(paths, at, walk, size, refused, log));
-    if (torn == nullptr || size == 0) continue;
+    if (found == nullptr || size == 0) continue;
+    if (!(walk.damaged_at ? walk.has_record_before : walk.has_record)) found->at_a_beginning = true;
     if (walk.has_record || walk.recycled) {
-      torn->clear();
+      found->torn.clear();
     } else {
-      torn->push_back(paths[at]);
+      found->torn.push_back(paths[at]);
     }
   }
   return Status::Ok();

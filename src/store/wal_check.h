@@ -25,11 +25,15 @@ namespace cairn::store {
 //
 // kImpassable: only the last of these reasons counts, and nobody is warned. For who has chosen what else recovery does with damage.
 //
-// `torn`, if wanted, gets the paths of files that have bytes and not one whole record, and behind which no other has one.
-// RocksDB gets past a torn end by what it writes at the head of the next log, but not past such a one, if no other log has
-// a record: a start goes well, the start after that finds the same file, and drops or refuses what was confirmed in between.
+// `found`, if wanted, gets what RocksDB might not get past (store/stuck_logs.h says why):
+// - the paths of files that have bytes and not one whole record, and behind which no other has one;
+// - whether any file has bytes, but no whole record at its beginning.
+struct FoundDamage {
+  std::vector<std::string> torn;
+  bool at_a_beginning = false;
+};
 enum class LogDamage : uint8_t { kAny, kImpassable };
 Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log,
-                     std::vector<std::string>* torn = nullptr);
+                     FoundDamage* found = nullptr);
 
 }  // namespace cairn::store

@@ -186,9 +186,9 @@ TEST_F(WalCheckTest, ATornLogIsTheLastOneWithARecord) {
   const std::string older = "/db/000001.log", newer = "/db/1000000.log", newest = "/db/1000001.log";
   const auto torn = [&](const std::string& text) {
     env.WriteFile(path, text);
-    std::vector<std::string> paths;
-    EXPECT_TRUE(CheckWalFiles(env.rocks_env(), "/db", LogDamage::kAny, nullptr, &paths).ok());
-    return paths;
+    FoundDamage found;
+    EXPECT_TRUE(CheckWalFiles(env.rocks_env(), "/db", LogDamage::kAny, nullptr, &found).ok());
+    return found.torn;
   };
   EXPECT_EQ(torn(intact).size(), 0u);
   EXPECT_EQ(torn(intact.substr(0, kSmallRecordBytes)).size(), 0u);
