@@ -60,10 +60,11 @@ Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
 
 std::string CountersKey(TableId id) { return TableKey(RecordKind::kCounters, id); }
 
-Status Catalog::Open(store::Store* store, std::unique_ptr<Catalog>* catalog) {
+Status Catalog::Open(store::Store* store, std::unique_ptr<Catalog>* catalog, LogSink* log) {
   std::unique_ptr<Catalog> opened(new Catalog(store));
   CAIRN_RETURN_IF_ERROR(opened->LoadFormat());
   CAIRN_RETURN_IF_ERROR(opened->LoadNextIds());
+  CAIRN_RETURN_IF_ERROR(opened->PassUnknownIndexes(log));
   CAIRN_RETURN_IF_ERROR(opened->LoadForeignKeys());
   CAIRN_RETURN_IF_ERROR(opened->DropTemporaryTables());
   *catalog = std::move(opened);
@@ -93,18 +94,6 @@ Status Catalog::LoadFormat() {
   return Status::Ok();
 }
 
-Status Catalog::LoadNextIds() {
-  PinnedValue value;
-  Status status = store_->Get(Family::kDictionary, KindKey(RecordKind::kNextIds), nullptr, &value);
-  if (status.Is(Status::Code::kNotFound)) return Status::Ok();
-  CAIRN_RETURN_IF_ERROR(std::move(status));
-  ByteReader reader(value.view());
-  if (!reader.ReadVarint(&next_table_id_) || !reader.ReadVarint32(&next_index_id_)) {
-    return Status::Corruption("the dictionary's next ids are malformed");
-  }
-  return Status::Ok();
-}
-
 Status Catalog::DropTemporaryTables() {
   std::vector<std::string> temporary;
   CAIRN_RETURN_IF_ERROR(ForEachRecord(store_, RecordKind::kDefinition, {}, [&](ByteView, ByteView value) {
@@ -115,22 +104,6 @@ Status Catalog::DropTemporaryTables() {
   }));
   for (const std::string& name : temporary) CAIRN_RETURN_IF_ERROR(Drop(name));
   return Status::Ok();
-}
-
-IndexId Catalog::NextIndexId(IndexKind kind) {
-  const uint32_t number = next_index_id_++;
-  return IndexId(kind == IndexKind::kSecondary ? number | kOnlyWalkedBit : number);
-}
-
-void Catalog::AssignIds(TableDef* def) {
-  for (IndexDef& index : def->indexes) index.id = NextIndexId(index.kind);
-}
-
-void Catalog::PutNextIds(Batch* batch) {
-  ByteBuffer bytes;
-  bytes.AppendVarint(next_table_id_);
-  bytes.AppendVarint(next_index_id_);
-  batch->Put(Family::kDictionary, KindKey(RecordKind::kNextIds), bytes.view());
 }
 
 Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,

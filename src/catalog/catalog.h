@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/log_sink.h"
 #include "base/status.h"
 #include "catalog/foreign_key_set.h"
 #include "catalog/table.h"
@@ -40,8 +41,9 @@ std::string CountersKey(TableId id);
 class Catalog {
  public:
   // Reads the dictionary, creating an empty one in a new store, and drops the temporary
-  // tables an earlier process left. kFormatTooNew changes nothing.
-  static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog);
+  // tables an earlier process left. kFormatTooNew changes nothing. `log` (may be null) is told when there are rows of indexes that
+  // the dictionary does not know.
+  static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog, LogSink* log = nullptr);
 
   // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, kDuplicateKey when that
   // of one of its foreign keys is; those of the table `original`, which this one is to replace, are not. When its
@@ -167,6 +169,7 @@ class Catalog {
   void PutForeignKeys(const ForeignKeyChange& change, store::Batch* batch);
   void PublishForeignKeys(const ForeignKeyChange& change);
   Status LoadNextIds();
+  Status PassUnknownIndexes(LogSink* log);
   Status DropTemporaryTables();
   IndexId NextIndexId(IndexKind kind);
   void AssignIds(TableDef* def);

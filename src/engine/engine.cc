@@ -65,7 +65,7 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   started->heap_slack_bytes_ = std::max(store_options.memory_bytes / 8, kHeapSlackBytesMin);
   started->load_memory_ = std::make_unique<bulk::SortMemory>(started->sort_memory_bytes_);
   CAIRN_RETURN_IF_ERROR(store::Store::Open(store_options, &started->store_));
-  CAIRN_RETURN_IF_ERROR(catalog::Catalog::Open(started->store_.get(), &started->catalog_));
+  CAIRN_RETURN_IF_ERROR(catalog::Catalog::Open(started->store_.get(), &started->catalog_, options.log));
 
   txn::PointLocks::Options lock_options;
   lock_options.observer = options.observer;

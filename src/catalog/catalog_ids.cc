@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Which ids tables and indexes get.
+#include <algorithm>
+#include <string>
+
+#include "base/index_bounds.h"
+#include "catalog/catalog.h"
+#include "catalog/catalog_batch.h"
+#include "catalog/dictionary_keys.h"
+
+namespace cairn::catalog {
+
+using store::Batch;
+using store::Family;
+using store::PinnedValue;
+
+namespace {
+
+// Whether the data family has anything of indexes of this number and greater ones, of those with the bit or of those without it.
+Status HasFrom(const store::Store& store, uint32_t number, uint32_t bit, bool* has) {
+  const IndexBounds from(IndexId(number | bit));
+  const IndexBounds only_walked{IndexId(kOnlyWalkedBit)};
+  const std::string end_of_all(5, '\xff');
+  return store.HasVersions(from.lower(), bit == 0 ? only_walked.lower() : ByteView(end_of_all), has);
+}
+
+// *next, which has some: after the greatest number. By halving what is in question, so that what was removed need not be walked over.
+Status PassNumbers(const store::Store& store, uint32_t bit, uint32_t* next) {
+  uint32_t end = kOnlyWalkedBit;
+  while (end - *next > 1) {
+    const uint32_t middle = *next + (end - *next) / 2;
+    bool has = false;
+    CAIRN_RETURN_IF_ERROR(HasFrom(store, middle, bit, &has));
+    (has ? *next : end) = middle;
+  }
+  *next = end;
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status Catalog::LoadNextIds() {
+  PinnedValue value;
+  Status status = store_->Get(Family::kDictionary, KindKey(RecordKind::kNextIds), nullptr, &value);
+  if (status.Is(Status::Code::kNotFound)) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  ByteReader reader(value.view());
+  if (!reader.ReadVarint(&next_table_id_) || !reader.ReadVarint32(&next_index_id_)) {
+    return Status::Corruption("the dictionary's next ids are malformed");
+  }
+  return Status::Ok();
+}
+
+// The dictionary may be older than the rows: where somebody has emptied logs by hand, of which rows were in files already and definitions were
+// not. An index that got the number of a lost one would have its rows. The next numbers are written with the next table, as ever.
+Status Catalog::PassUnknownIndexes(LogSink* log) {
+  const auto warn = [log](const std::string& line) {
+    if (log != nullptr) log->Log(LogLevel::kWarning, line);
+  };
+  const uint32_t known = next_index_id_;
+  if (known >= kOnlyWalkedBit) return Status::Ok();
+  for (const uint32_t bit : {uint32_t{0}, kOnlyWalkedBit}) {
+    bool has = false;
+    // A damaged block, which may be any index's, keeps nobody from starting.
+    const Status looked = HasFrom(*store_, known, bit, &has);
+    if (!looked.ok()) warn("cannot look for rows of indexes that the dictionary does not know: " + looked.ToString());
+    if (!has) continue;
+    uint32_t next = known;
+    CAIRN_RETURN_IF_ERROR(PassNumbers(*store_, bit, &next));
+    next_index_id_ = std::max(next_index_id_, next);
+  }
+  if (next_index_id_ != known) {
+    warn("the dictionary is older than the rows: there are entries of indexes it does not know, numbers " + std::to_string(known) +
+         " to " + std::to_string(next_index_id_ - 1) +
+         ". They are left, and new indexes get greater numbers. Row counts and AUTO_INCREMENT of other tables may be too low");
+  }
+  return Status::Ok();
+}
+
+IndexId Catalog::NextIndexId(IndexKind kind) {
+  const uint32_t number = next_index_id_++;
+  return IndexId(kind == IndexKind::kSecondary ? number | kOnlyWalkedBit : number);
+}
+
+void Catalog::AssignIds(TableDef* def) {
+  for (IndexDef& index : def->indexes) index.id = NextIndexId(index.kind);
+}
+
+void Catalog::PutNextIds(Batch* batch) {
+  ByteBuffer bytes;
+  bytes.AppendVarint(next_table_id_);
+  bytes.AppendVarint(next_index_id_);
+  batch->Put(Family::kDictionary, KindKey(RecordKind::kNextIds), bytes.view());
+}
+
+}  // namespace cairn::catalog

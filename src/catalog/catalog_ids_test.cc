@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// No index gets the number of another that has rows, whatever became of the dictionary.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/index_bounds.h"
+#include "catalog/catalog.h"
+#include "catalog/testing.h"
+#include "store/store_testing.h"
+
+namespace cairn::catalog {
+namespace {
+
+using Code = Status::Code;
+using store::Durability;
+using store::Family;
+
+class CatalogIdsTest : public ::testing::Test, public store::StoreFixture {
+ protected:
+  void SetUp() override { OpenBoth(); }
+  void TearDown() override { catalog.reset(); }
+
+  void OpenBoth() {
+    Open();
+    lines = std::make_unique<store::LogLines>();
+    const Status status = Catalog::Open(store.get(), &catalog, lines.get());
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  // With a primary and a secondary index.
+  TableDef Create(const std::string& name) {
+    TableDef def;
+    def.name = name;
+    def.columns.push_back({.column_id = 1, .name = "a", .type = 1, .data_bytes_max = 4});
+    def.indexes.push_back({.id = {}, .name = "PRIMARY", .kind = IndexKind::kPrimary, .parts = {{.column = 0}}});
+    def.indexes.push_back({.id = {}, .name = "k", .kind = IndexKind::kSecondary, .parts = {{.column = 0}}});
+    std::shared_ptr<Table> table;
+    EXPECT_TRUE(catalog->Create(def, 0, &table).ok());
+    return table->def();
+  }
+  static uint32_t Number(IndexId index) { return index.value & ~kOnlyWalkedBit; }
+  Status PutEntry(IndexId index) { return Put(std::string(IndexBounds(index).lower()) + "key", "value"); }
+  bool Warned() { return lines->text().find("the dictionary is older than the rows") != std::string::npos; }
+  // Of the data family all is in files; what only the logs have is gone.
+  void EmptyLogs() {
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    catalog.reset();
+    Kill();
+    for (const std::string& path : env.Files("/db", ".log")) env.WriteFile(path, "");
+  }
+
+  std::unique_ptr<store::LogLines> lines;  // of the latest start
+  std::unique_ptr<Catalog> catalog;
+};
+
+TEST_F(CatalogIdsTest, AnUnknownIndexKeepsItsNumber) {
+  for (const size_t which : {size_t{0}, size_t{1}}) {
+    SCOPED_TRACE(which);
+    const std::string name = "a/t" + std::to_string(which);
+    Create(name);
+    ASSERT_TRUE(store->FlushMemtables().ok());
+    const TableDef lost = Create("a/lost");
+    for (int more = 0; more < 3; ++more) Create("a/lost" + std::to_string(more));
+    const TableDef last = Create("a/last");
+    ASSERT_TRUE(PutEntry(lost.indexes[which].id).ok());
+    ASSERT_TRUE(PutEntry(last.indexes[which].id).ok());
+    ASSERT_NO_FATAL_FAILURE(EmptyLogs());
+    OpenBoth();
+    EXPECT_TRUE(Warned()) << lines->text();
+    std::shared_ptr<Table> table;
+    EXPECT_TRUE(catalog->Find("a/last", &table).Is(Code::kNotFound));
+    EXPECT_TRUE(catalog->Find(name, &table).ok());
+    const TableDef added = Create("a/new" + std::to_string(which));
+    EXPECT_GT(Number(added.indexes[0].id), Number(last.indexes[which].id));
+    EXPECT_TRUE(testing::CommittedEntries(*store, added).empty());
+    // From here on the dictionary knows better.
+    catalog.reset();
+    Crash();
+    OpenBoth();
+    EXPECT_EQ(lines->text(), "");
+    EXPECT_TRUE(testing::CommittedEntries(*store, Create("a/newest" + std::to_string(which))).empty());
+  }
+}
+
+TEST_F(CatalogIdsTest, KnownIndexesAreNoneOfThese) {
+  const TableDef kept = Create("a/kept"), dropped = Create("a/dropped"), emptied = Create("a/emptied");
+  for (const TableDef* def : {&kept, &dropped, &emptied}) {
+    for (const IndexDef& index : def->indexes) ASSERT_TRUE(PutEntry(index.id).ok());
+  }
+  std::vector<IndexId> building;
+  ASSERT_TRUE(catalog->TakeIdsForBuild(kept.indexes, &building).ok());
+  for (const IndexId id : building) ASSERT_TRUE(PutEntry(id).ok());
+  ASSERT_TRUE(catalog->Drop("a/dropped").ok());
+  std::shared_ptr<Table> table;
+  ASSERT_TRUE(catalog->Truncate("a/emptied", &table).ok());
+  for (const IndexDef& index : table->def().indexes) ASSERT_TRUE(PutEntry(index.id).ok());
+  for (const bool flushes : {false, true}) {
+    if (flushes) {
+      ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    }
+    catalog.reset();
+    Crash();
+    OpenBoth();
+    EXPECT_EQ(lines->text(), "");
+  }
+}
+
+}  // namespace
+}  // namespace cairn::catalog
