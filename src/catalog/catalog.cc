@@ -198,11 +198,6 @@ void Catalog::Publish(const std::string& name, std::shared_ptr<Table> table) {
   definitions_version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
-uint64_t Catalog::VisibleSince(const std::string& name) const {
-  const auto found = tables_.find(name);
-  return found == tables_.end() ? 0 : found->second->visible_since();
-}
-
 void Catalog::Unpublish(const std::string& name) {
   const auto found = tables_.find(name);
   if (found == tables_.end()) return;
@@ -296,7 +291,8 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
   PublishForeignKeys(change);
-  return PublishRenamed(from, std::move(def));
+  NoteRenamed(from, def);
+  return Status::Ok();
 }
 
 void Catalog::PutRenamed(const std::string& to, TableDef* def, Batch* batch) {
@@ -307,14 +303,14 @@ void Catalog::PutRenamed(const std::string& to, TableDef* def, Batch* batch) {
   PutDefinition(*def, batch);
 }
 
-Status Catalog::PublishRenamed(const std::string& from, TableDef def) {
-  // A table may rest under a name of the server's while it changes places with another: it is as old as it was.
-  const bool was_filled = IsNameOfFilledCopy(from) || IsNameOfNewPartition(from);
-  const uint64_t visible_since = was_filled ? store_->LatestSequence() : VisibleSince(from);
+// It has happened: nothing that may fail comes after it, so who opens the table next loads it anew.
+void Catalog::NoteRenamed(const std::string& from, const TableDef& def) {
+  // Other tables are as old as they were: one may rest under a name of the server's while it changes places with another.
+  if (IsNameOfFilledCopy(from) || IsNameOfNewPartition(from)) {
+    for (const IndexDef& index : def.indexes) visible_since_[index.id] = store_->LatestSequence();
+  }
   Unpublish(from);
-  if (visible_since == 0) return Status::Ok();
-  std::shared_ptr<Table> table;
-  return LoadTable(std::move(def), visible_since, &table);
+  definitions_version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void Catalog::PutGone(const TableDef& def, Batch* batch) {

@@ -176,12 +176,11 @@ class Catalog {
   void PutNextIds(store::Batch* batch);
   Status LoadDef(const std::string& name, TableDef* def);
   Status LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table);
-  uint64_t VisibleSince(const std::string& name) const;
   void MergeLiveCounters(const TableDef& def, store::Batch* batch);
   void PutRenamed(const std::string& to, TableDef* def, store::Batch* batch);
-  Status PublishRenamed(const std::string& from, TableDef def);
+  void NoteRenamed(const std::string& from, const TableDef& def);
   void PutGone(const TableDef& def, store::Batch* batch);
-  Status WriteRenamed(store::Batch* batch, std::vector<std::pair<std::string, TableDef>> moved);
+  Status WriteRenamed(store::Batch* batch, const std::vector<std::pair<std::string, TableDef>>& moved);
   void Publish(const std::string& name, std::shared_ptr<Table> table);
   void Unpublish(const std::string& name);
 

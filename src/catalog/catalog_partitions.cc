@@ -32,10 +32,10 @@ Status Catalog::PartitionNames(const std::string& whole, std::vector<std::string
   return Status::Ok();
 }
 
-Status Catalog::WriteRenamed(Batch* batch, std::vector<std::pair<std::string, TableDef>> moved) {
+Status Catalog::WriteRenamed(Batch* batch, const std::vector<std::pair<std::string, TableDef>>& moved) {
   if (batch->empty()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(store_->Write(*batch, Durability::kSync, Urgency::kReclaimsSpace));
-  for (auto& [from, def] : moved) CAIRN_RETURN_IF_ERROR(PublishRenamed(from, std::move(def)));
+  for (const auto& [from, def] : moved) NoteRenamed(from, def);
   return Status::Ok();
 }
 
@@ -53,7 +53,7 @@ Status Catalog::RenamePartitions(const std::vector<Renaming>& renamings) {
     PutRenamed(to, &def, &batch);
     moved.emplace_back(from, std::move(def));
   }
-  return WriteRenamed(&batch, std::move(moved));
+  return WriteRenamed(&batch, moved);
 }
 
 Status Catalog::RenamePartitionsOf(const std::string& from, const std::string& to) {
@@ -88,7 +88,7 @@ Status Catalog::RenamePartitionsOf(const std::string& from, const std::string& t
     PutRenamed(renamed, &def, &batch);
   }
   for (const std::string& name : gone) Unpublish(name);
-  return WriteRenamed(&batch, std::move(moved));
+  return WriteRenamed(&batch, moved);
 }
 
 Status Catalog::DropPartitionsOf(const std::string& whole) {

@@ -316,6 +316,27 @@ TEST_F(CatalogTest, ViewsFromBeforeAPartitionHasItsRowsAreTooOldForIt) {
   EXPECT_GT(Find("d/t#P#p0")->visible_since(), view);
 }
 
+// Whoever asked for it would take back what others see already.
+TEST_F(CatalogTest, ARenameThatHasHappenedDoesNotFailForWhatCannotBeRead) {
+  std::vector<std::string> damaged;
+  for (const char* name : {"d/#sql-alter-1-2", "d/t#P#p0", "d/t#P#p1"}) {
+    const IndexId rows = Create(Def(name, IndexKind::kHiddenPrimary))->def().indexes.front().id;
+    damaged.emplace_back(13, '\xff');
+    StoreBe32(damaged.back().data(), rows.value);
+    ASSERT_TRUE(Put(damaged.back(), "1").ok());
+  }
+  const uint64_t view = store->LatestSequence();
+  ASSERT_TRUE(Put("row", "1").ok());
+  EXPECT_TRUE(catalog->Rename("d/#sql-alter-1-2", "d/s").ok());
+  EXPECT_TRUE(catalog->RenamePartitions({{"d/t#P#p0", "d/u#P#p0"}, {"d/t#P#p1", "d/u#P#p1"}}).ok());
+  EXPECT_EQ(Names(), (std::vector<std::string>{"d/s", "d/u#P#p0", "d/u#P#p1"}));
+  std::shared_ptr<Table> table;
+  EXPECT_TRUE(catalog->Find("d/s", &table).Is(Code::kCorruption));
+  for (const std::string& key : damaged) ASSERT_TRUE(Delete(key).ok());
+  for (const std::string& name : Names()) EXPECT_NE(Find(name), nullptr) << name;
+  EXPECT_GT(Find("d/s")->visible_since(), view);
+}
+
 TEST_F(CatalogTest, ALiveTableLearnsOfCommitsAndAReloadedOneReadsThem) {
   const auto table = Create(Def("d/one"));
   const store::TableCounters change{.row_count = 4, .auto_increment_next = 12};
