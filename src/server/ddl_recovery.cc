@@ -28,13 +28,17 @@ void TellLeftBehind(const std::string& name, bool is_partitioned) {
                     lacks_list ? "list of partitions (.par)" : "definition file (.frm)");
 }
 
-// The list of the partitions that a copy has replaced is under the name they were to rest under, but for the server the table is not.
-void DeleteListOfReplaced(std::string copy) {
+// What a copy has replaced when its definition file was not moved with it, by which the server would find its partitions to drop them: whether it
+// was moved is told by the list. The partitions may be those that the copy has pushed out.
+Status DropReplaced(std::string copy) {
   constexpr std::string_view kCopy = "/#sql-alter", kReplaced = "/#sql-backup";
   const size_t at = copy.rfind(kCopy);
-  if (at == std::string::npos) return;
-  copy.replace(at, kCopy.size(), kReplaced);
-  if (!HasFile(copy, ".frm")) (void)my_delete((copy + ".par").c_str(), MYF(0));
+  if (at == std::string::npos) return Status::Ok();
+  const std::string replaced = copy.replace(at, kCopy.size(), kReplaced);
+  if (HasFile(replaced, ".frm") || !HasFile(replaced, ".par")) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().DropPartitionsOf(TableNameOfPath(replaced.c_str())));
+  (void)my_delete((replaced + ".par").c_str(), MYF(0));
+  return Status::Ok();
 }
 
 }  // namespace
@@ -66,10 +70,10 @@ int RenameInRecovery(const char* from, const char* to) {
   const std::string before = TableNameOfPath(from), after = TableNameOfPath(to);
   std::shared_ptr<catalog::Table> table;
   if (catalog.Find(after, &table).ok()) return 0;
-  const Status status = catalog.RenamePartitionsOf(before, after);
+  Status status = catalog.RenamePartitionsOf(before, after);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
+  if (status.ok()) status = DropReplaced(from);
   if (!status.ok()) return ServerError(current_thd, status, nullptr);
-  DeleteListOfReplaced(from);
   if (!HasFile(from, ".par")) return 0;
   return my_rename((std::string(from) + ".par").c_str(), (std::string(to) + ".par").c_str(), MYF(MY_WME | MY_SYNC_DIR)) == 0
              ? 0

@@ -73,12 +73,13 @@ bool GatherRename(THD* thd, const char* from_path, const char* to_path, int* err
   if (!IsPartition(from_path) || !IsPartition(to_path)) return false;
   const std::string from = TableNameOfPath(from_path), to = TableNameOfPath(to_path);
   const std::string from_whole = Catalog::PartitionedTableOf(from), to_whole = Catalog::PartitionedTableOf(to);
-  if (from_whole == to_whole || StandsIn(from_whole) || StandsIn(to_whole)) return false;
+  if (from_whole == to_whole) return false;
   if (from.substr(from_whole.size()) != to.substr(to_whole.size())) return false;
   *error = 0;
   auto& gathered = Session::Of(thd)->partition_renames;
   // Taken back by the server, as another one could not be renamed.
   if (std::erase(gathered, Catalog::Renaming{.from = to, .to = from}) != 0) return true;
+  if (StandsIn(from_whole)) return false;
   std::shared_ptr<catalog::Table> table;
   const Status found = GlobalEngine()->catalog().Find(from, &table);
   if (found.Is(Status::Code::kNotFound)) {

@@ -27,7 +27,7 @@ bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
 // have been asked for. False when it is not that. The server's error number otherwise.
 //
 // The list of partitions has its new name by then, and the definition file the old one. The recovery of DDL asks for a copy that is to take its
-// table's place by the list of the old name, so ALTER TABLE moves partitions one by one, before the list.
+// table's place by the list of the old name, so ALTER TABLE moves the copy's partitions one by one, before the list.
 bool GatherRename(THD* thd, const char* from_path, const char* to_path, int* error);
 int FinishRename(const char* path, const char* old_path, chf_create_flags action);
 
