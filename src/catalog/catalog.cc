@@ -40,7 +40,8 @@ void PutDropped(const TableDef& def, Batch* batch) {
   for (const IndexDef& index : def.indexes) batch->Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
 }
 
-// Calls `visit` with each key and value of a kind whose key starts with `prefix`.
+}  // namespace
+
 Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
                      const std::function<Status(ByteView key, ByteView value)>& visit) {
   const std::string lower = KindKey(kind) + std::string(prefix);
@@ -55,8 +56,6 @@ Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
   }
   return cursor.status();
 }
-
-}  // namespace
 
 std::string CountersKey(TableId id) { return TableKey(RecordKind::kCounters, id); }
 
@@ -120,6 +119,9 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
     }
     change.Add(key);
   }
+  TableDef replaced;
+  found = IsNameOfFilledCopy(def.name) && !original.empty() ? LoadDef(original, &replaced) : Status::NotFound();
+  if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
   def.id = TableId(next_table_id_++);
   AssignIds(&def);
   const store::TableCounters counters{.row_count = 0, .auto_increment_next = auto_increment_next};
@@ -130,6 +132,7 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   if (creation == Creation::kEndsHere) PutCounters(def.id, counters, &batch);
   PutNextIds(&batch);
   PutForeignKeys(change, &batch);
+  if (found.ok()) PutReplaced(def.id, replaced.id, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync));
   PublishForeignKeys(change);
   return LoadTable(std::move(def), store_->LatestSequence(), table);
@@ -297,6 +300,7 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
 
 void Catalog::PutRenamed(const std::string& to, TableDef* def, Batch* batch) {
   MergeLiveCounters(*def, batch);
+  DeleteReplaced(*def, batch);
   batch->Delete(Family::kDictionary, NameKey(def->name));
   def->name = to;
   PutName(to, def->id, batch);
@@ -317,6 +321,7 @@ void Catalog::PutGone(const TableDef& def, Batch* batch) {
   batch->Delete(Family::kDictionary, NameKey(def.name));
   batch->Delete(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id));
   batch->Delete(Family::kDictionary, CountersKey(def.id));
+  DeleteReplaced(def, batch);
   PutDropped(def, batch);
 }
 

@@ -84,9 +84,11 @@ class Catalog {
   Status DropPartitionsOf(const std::string& whole);
 
   // For the recovery of an interrupted statement, which drops the table though foreign keys refer to it: whether that is what
-  // became of it, and not that the drop was refused. So it is where a copy of ALTER TABLE is there that has what these keys need,
-  // and where its creation never ended.
+  // became of it, and not that the drop was refused. So it is where the copy of ALTER TABLE is there that was made to replace this
+  // table, and where its creation never ended.
   Status MayDropReferenced(const std::string& name, bool* may_drop);
+  // Interrupted statements have been led to their ends, or undone, by now: copies that are left replace nobody.
+  Status EndRecovery();
 
   // The foreign keys that exist now. Who is to act on them by what he finds here must keep the tables' definitions
   // from changing.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Pieces of the batches that change the dictionary.
+// Pieces of the batches that change the dictionary, and how its records are read.
 #pragma once
 
+#include <functional>
+
 #include "catalog/dictionary_keys.h"
+#include "catalog/foreign_key_set.h"
 #include "catalog/table_def.h"
 #include "store/batch.h"
+#include "store/store.h"
 
 namespace cairn::catalog {
 
@@ -24,5 +28,20 @@ inline void PutDefinition(const TableDef& def, store::Batch* batch) {
   EncodeTableDef(def, &bytes);
   batch->Put(store::Family::kDictionary, TableKey(RecordKind::kDefinition, def.id), bytes.view());
 }
+
+// What a copy of ALTER TABLE is to replace, while it has a name of a copy's.
+inline void PutReplaced(TableId copy, TableId original, store::Batch* batch) {
+  char bytes[8];
+  StoreBe64(bytes, original.value);
+  batch->Put(store::Family::kDictionary, TableKey(RecordKind::kReplaced, copy), ByteView(bytes, sizeof bytes));
+}
+
+inline void DeleteReplaced(const TableDef& copy, store::Batch* batch) {
+  if (IsNameOfFilledCopy(copy.name)) batch->Delete(store::Family::kDictionary, TableKey(RecordKind::kReplaced, copy.id));
+}
+
+// Calls `visit` with each key, without its first byte, and value of a kind whose key then starts with `prefix`.
+Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
+                     const std::function<Status(ByteView key, ByteView value)>& visit);
 
 }  // namespace cairn::catalog

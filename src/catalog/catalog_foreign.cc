@@ -6,7 +6,6 @@
 #include "catalog/catalog_batch.h"
 #include "catalog/dictionary_keys.h"
 #include "catalog/foreign_key_change.h"
-#include "catalog/foreign_key_fit.h"
 #include "store/cursor.h"
 
 namespace cairn::catalog {
@@ -59,8 +58,6 @@ void Catalog::PutForeignKeys(const ForeignKeyChange& change, Batch* batch) {
 
 Status Catalog::MayDropReferenced(const std::string& name, bool* may_drop) {
   *may_drop = false;
-  std::vector<std::string> names;
-  CAIRN_RETURN_IF_ERROR(TableNames({}, &names));
   const std::lock_guard<std::mutex> lock(mutex_);
   TableDef def;
   CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
@@ -68,22 +65,21 @@ Status Catalog::MayDropReferenced(const std::string& name, bool* may_drop) {
   Status counted = store_->Get(Family::kDictionary, CountersKey(def.id), nullptr, &counters);
   *may_drop = counted.Is(Status::Code::kNotFound);
   if (!counted.ok() && !*may_drop) return counted;
-  const auto set = foreign_keys();
-  const auto fits = [&](const TableDef& copy) {
-    return std::all_of(set->OfParent(name).begin(), set->OfParent(name).end(), [&](const ForeignKeyPtr& key) {
-      ForeignKeyPlace place;
-      size_t wrong;
-      return key->child == name ||
-             PlaceForeignKey(copy, key->parent_columns, &place, &wrong) == ForeignKeyFault::kNone;
-    });
-  };
-  for (size_t i = 0; i < names.size() && !*may_drop; ++i) {
-    TableDef copy;
-    if (!IsNameOfFilledCopy(names[i])) continue;
-    CAIRN_RETURN_IF_ERROR(LoadDef(names[i], &copy));
-    *may_drop = fits(copy);
-  }
-  return Status::Ok();
+  return ForEachRecord(store_, RecordKind::kReplaced, {}, [&](ByteView, ByteView original) {
+    if (original.size() != 8) return Status::Corruption("what a copy of ALTER TABLE is to replace is malformed in the dictionary");
+    if (LoadBe64(original.data()) == def.id.value) *may_drop = true;
+    return Status::Ok();
+  });
+}
+
+Status Catalog::EndRecovery() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Batch batch(*store_);
+  CAIRN_RETURN_IF_ERROR(ForEachRecord(store_, RecordKind::kReplaced, {}, [&](ByteView copy, ByteView) {
+    batch.Delete(Family::kDictionary, KindKey(RecordKind::kReplaced) + std::string(copy));
+    return Status::Ok();
+  }));
+  return batch.empty() ? Status::Ok() : store_->Write(batch, Durability::kSync, store::Urgency::kReclaimsSpace);
 }
 
 void Catalog::PublishForeignKeys(const ForeignKeyChange& change) {

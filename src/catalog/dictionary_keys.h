@@ -18,6 +18,7 @@ enum class RecordKind : char {
   kDroppedIndex = 6,
   kForeignKey = 7,
   kLoad = 8,  // the store's: store/load_record.h
+  kReplaced = 9,
 };
 
 inline std::string KindKey(RecordKind kind) { return std::string(1, static_cast<char>(kind)); }

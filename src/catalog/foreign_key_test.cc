@@ -163,18 +163,27 @@ TEST_F(ForeignKeyCatalogTest, RecoveryDropsAParentOnlyForItsCopyOrAnUnfinishedCr
   // Tables that only rest under names of the server's, and copies of others, replace nobody.
   Create("d/#sql-backup-1-2");
   Create("d/#sqlx-1-2");
-  TableDef other = Def("d/#sql-alter-1-2");
-  other.columns[0].name = "z";
-  std::shared_ptr<Table> table;
-  ASSERT_TRUE(catalog->Create(other, 0, &table).ok());
+  Create("d/other");
+  Create("d/#sql-alter-1-2", {}, "d/other");
+  Create("d/#sql-alter-1-4", {}, "d/of another engine");
   EXPECT_FALSE(may_drop("d/p"));
-  Create("e/#sql-alter-1-3");
+  Create("d/#sql-alter-1-3", {}, "d/p");
   LosePower();
   EXPECT_TRUE(may_drop("d/p"));
-  ASSERT_TRUE(catalog->Drop("e/#sql-alter-1-3").ok());
+  ASSERT_TRUE(catalog->Drop("d/#sql-alter-1-3").ok());
+  EXPECT_FALSE(may_drop("d/p"));
+  // One that takes the place of a table is no copy any more, and one that is there when all has been recovered is only left.
+  Create("d/#sql-alter-1-5", {}, "d/p");
+  ASSERT_TRUE(catalog->Rename("d/#sql-alter-1-5", "d/left").ok());
+  EXPECT_FALSE(may_drop("d/p"));
+  Create("d/#sql-alter-1-6", {}, "d/p");
+  EXPECT_TRUE(may_drop("d/p"));
+  ASSERT_TRUE(catalog->EndRecovery().ok());
+  LosePower();
   EXPECT_FALSE(may_drop("d/p"));
 
   Create("d/waits", {Key("k2", "d/waits", "d/filled")});
+  std::shared_ptr<Table> table;
   ASSERT_TRUE(catalog->Create(Def("d/filled"), 0, &table, {}, {}, Creation::kEndsWithRows).ok());
   LosePower();
   EXPECT_TRUE(may_drop("d/filled"));

@@ -52,8 +52,9 @@ bool DdlRecoveryEnded() { return ddl_recovery_ended.load(std::memory_order_acqui
 // Nobody has used the engine in this process yet.
 int EndDdlRecovery(handlerton*) {
   std::vector<std::string> names;
-  const Status status = GlobalEngine()->catalog().TableNames({}, &names);
-  if (!status.ok()) sql_print_error("CAIRN: the dictionary cannot be read: %s", status.ToString().c_str());
+  Status status = GlobalEngine()->catalog().EndRecovery();
+  if (status.ok()) status = GlobalEngine()->catalog().TableNames({}, &names);
+  if (!status.ok()) sql_print_error("CAIRN: recovery of DDL could not be ended in the dictionary: %s", status.ToString().c_str());
   std::map<std::string, bool> tables;  // whether it is partitioned
   for (const std::string& name : names) {
     const bool is_partition = IsPartition("./" + name);
