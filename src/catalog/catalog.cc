@@ -135,7 +135,9 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   if (found.ok()) PutReplaced(def.id, replaced.id, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync));
   PublishForeignKeys(change);
-  return LoadTable(std::move(def), store_->LatestSequence(), table);
+  CAIRN_RETURN_IF_ERROR(LoadTable(std::move(def), store_->LatestSequence(), table));
+  (*table)->RaiseAutoIncrementNext(auto_increment_next);
+  return Status::Ok();
 }
 
 Status Catalog::LoadDef(const std::string& name, TableDef* def) {

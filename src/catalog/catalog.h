@@ -26,9 +26,9 @@ namespace cairn::catalog {
 
 class ForeignKeyChange;
 
-// What ends the creation of a table: that it is in the dictionary, or a transaction that fills it and adds to its counters,
-// were it by nothing but AUTO_INCREMENT 1.
-enum class Creation { kEndsHere, kEndsWithRows };
+// What ends the creation of a table: that it is in the dictionary, or the transaction of the statement that creates it, which adds to its
+// counters, were it by nothing but AUTO_INCREMENT 1.
+enum class Creation { kEndsHere, kEndsWithStatement };
 
 // The dictionary's key of a table's counters, for TableCounters merges.
 std::string CountersKey(TableId id);
@@ -47,7 +47,7 @@ class Catalog {
 
   // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, kDuplicateKey when that
   // of one of its foreign keys is; those of the table `original`, which this one is to replace, are not. When its
-  // `creation` does not end here, there is no AUTO_INCREMENT yet either: `auto_increment_next` is 0.
+  // `creation` does not end here, only the live object knows `auto_increment_next` yet.
   Status Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,
                 const std::vector<ForeignKeyDef>& foreign_keys = {}, const std::string& original = {},
                 Creation creation = Creation::kEndsHere);
@@ -87,7 +87,8 @@ class Catalog {
   // became of it, and not that the drop was refused. So it is where the copy of ALTER TABLE is there that was made to replace this
   // table, and where its creation never ended.
   Status MayDropReferenced(const std::string& name, bool* may_drop);
-  // Interrupted statements have been led to their ends, or undone, by now: copies that are left replace nobody.
+  // Interrupted statements have been led to their ends, or undone, by now: copies that are left replace nobody, and tables that are there have been
+  // created.
   Status EndRecovery();
 
   // The foreign keys that exist now. Who is to act on them by what he finds here must keep the tables' definitions

@@ -79,6 +79,16 @@ Status Catalog::EndRecovery() {
     batch.Delete(Family::kDictionary, KindKey(RecordKind::kReplaced) + std::string(copy));
     return Status::Ok();
   }));
+  // Of tables that nobody refers to it does not matter.
+  for (const ForeignKeyPtr& key : foreign_keys()->All()) {
+    TableDef parent;
+    Status found = LoadDef(key->parent, &parent);
+    if (found.Is(Status::Code::kNotFound)) continue;
+    CAIRN_RETURN_IF_ERROR(std::move(found));
+    store::PinnedValue counters;
+    found = store_->Get(Family::kDictionary, CountersKey(parent.id), nullptr, &counters);
+    if (found.Is(Status::Code::kNotFound)) batch.MergeCounters(CountersKey(parent.id), {.row_count = 0, .auto_increment_next = 1});
+  }
   return batch.empty() ? Status::Ok() : store_->Write(batch, Durability::kSync, store::Urgency::kReclaimsSpace);
 }
 

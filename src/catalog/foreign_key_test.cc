@@ -184,7 +184,7 @@ TEST_F(ForeignKeyCatalogTest, RecoveryDropsAParentOnlyForItsCopyOrAnUnfinishedCr
 
   Create("d/waits", {Key("k2", "d/waits", "d/filled")});
   std::shared_ptr<Table> table;
-  ASSERT_TRUE(catalog->Create(Def("d/filled"), 0, &table, {}, {}, Creation::kEndsWithRows).ok());
+  ASSERT_TRUE(catalog->Create(Def("d/filled"), 0, &table, {}, {}, Creation::kEndsWithStatement).ok());
   LosePower();
   EXPECT_TRUE(may_drop("d/filled"));
   store::Batch batch(*store);
@@ -192,6 +192,16 @@ TEST_F(ForeignKeyCatalogTest, RecoveryDropsAParentOnlyForItsCopyOrAnUnfinishedCr
   ASSERT_TRUE(store->Write(batch, store::Durability::kSync).ok());
   LosePower();
   EXPECT_FALSE(may_drop("d/filled"));
+
+  // Where nothing was recovered, as the server's log has nothing of the statement any more, it has ended.
+  Create("d/waits too", {Key("k3", "d/waits too", "d/empty")});
+  ASSERT_TRUE(catalog->Create(Def("d/empty"), 7, &table, {}, {}, Creation::kEndsWithStatement).ok());
+  EXPECT_EQ(table->auto_increment_next(), 7u);
+  EXPECT_TRUE(may_drop("d/empty"));
+  ASSERT_TRUE(catalog->EndRecovery().ok());
+  LosePower();
+  EXPECT_FALSE(may_drop("d/empty"));
+  EXPECT_EQ(Find("d/empty")->auto_increment_next(), 1u);
 }
 
 TEST(ForeignKeyFit, IndexesThatBeginWithTheColumns) {

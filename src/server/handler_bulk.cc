@@ -92,9 +92,6 @@ int Handler::LoadRow(const uchar* record) {
 // begins one only if it may.
 int Handler::FinishLoad() {
   copy_ignores_duplicates_ = false;
-  if (session_ != nullptr && session_->creation_ends_with_rows && session_->created_query_id == ha_thd()->query_id) {
-    session_->transaction().AddTableCounters(access_->def().id, {.row_count = 0, .auto_increment_next = 1});
-  }
   if (!std::exchange(copy_begun_, false)) return 0;
   txn::Transaction& transaction = session_->transaction();
   // Whoever took a view before the copy is committed would see the table without what was copied, or without what was not because it had
@@ -103,7 +100,7 @@ int Handler::FinishLoad() {
   transaction.AddTableCounters(access_->def().id, {});
   THD* const thd = ha_thd();
   const bool replaces_table = thd_sql_command(thd) != SQLCOM_CREATE_TABLE || thd->lex->create_info.or_replace();
-  if (replaces_table && !access_->def().temporary) session_->has_copied = true;
+  if (replaces_table && !access_->def().temporary) session_->syncs_commit = true;
   if (load_ == nullptr) return 0;
   const bulk::LoadTarget target{
       .put = [&](ByteView key, ByteView value) { return transaction.Put(store::Family::kData, key, value); },

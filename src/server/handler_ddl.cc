@@ -39,11 +39,29 @@ void WarnOfDirectories(THD* thd, const HA_CREATE_INFO& create_info) {
   if (create_info.index_file_name != nullptr) warn("INDEX DIRECTORY");
 }
 
-// CREATE TABLE … SELECT of a table that foreign keys wait for already. Of others nobody will ask whether they were filled.
-bool EndsWithRows(THD* thd, const catalog::TableDef& def, const HA_CREATE_INFO& create_info) {
-  return thd_sql_command(thd) == SQLCOM_CREATE_TABLE && !thd->lex->first_select_lex()->item_list.is_empty() &&
-         create_info.auto_increment_value == 0 && !def.temporary &&
-         !GlobalEngine()->catalog().foreign_keys()->OfParent(def.name).empty();
+// A table that foreign keys wait for already is not to be dropped from then on. Until its statement ends it may be: killed before that,
+// the server takes it back at the next start, as the binary log does not have it. Of others nobody will ask.
+catalog::Creation CreationOf(const catalog::TableDef& def) {
+  const bool is_awaited = !def.temporary && !GlobalEngine()->catalog().foreign_keys()->OfParent(def.name).empty();
+  return is_awaited ? catalog::Creation::kEndsWithStatement : catalog::Creation::kEndsHere;
+}
+
+Status CreateTable(THD* thd, const catalog::TableDef& def, uint64_t auto_increment_next, const std::vector<catalog::ForeignKeyDef>& keys,
+                   const std::string& original) {
+  const catalog::Creation creation = CreationOf(def);
+  Session* const session = Session::Of(thd);
+  // The server may have taken no table for the statement so far.
+  if (creation == catalog::Creation::kEndsWithStatement) CAIRN_RETURN_IF_ERROR(session->BeginStatement());
+  std::shared_ptr<catalog::Table> created;
+  CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().Create(def, auto_increment_next, &created, keys, original, creation));
+  if (creation == catalog::Creation::kEndsWithStatement) {
+    session->transaction().AddTableCounters(
+        created->def().id, {.row_count = 0, .auto_increment_next = std::max<uint64_t>(1, auto_increment_next)});
+    session->syncs_commit = true;
+  }
+  session->created_table = def.name;
+  session->created_query_id = thd->query_id;
+  return Status::Ok();
 }
 
 constexpr uint kCreateFieldsOfStorage =
@@ -59,7 +77,6 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     return HA_WRONG_CREATE_OPTION;
   }
   Status status = RefusedClause(*form);
-  bool ends_with_rows = false;
   codec::RecordLayout layout;
   if (status.ok()) status = LayoutOf(*form, &layout);
   if (status.ok()) {
@@ -71,22 +88,13 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     if (const int error = ForeignKeysOfNewTable(ha_thd(), *form, *create_info, def, &keys, &original); error != 0) {
       return error;
     }
-    std::shared_ptr<catalog::Table> created;
-    ends_with_rows = EndsWithRows(ha_thd(), def, *create_info);
-    status = GlobalEngine()->catalog().Create(def, create_info->auto_increment_value, &created, keys, original,
-                                              ends_with_rows ? catalog::Creation::kEndsWithRows : catalog::Creation::kEndsHere);
+    status = CreateTable(ha_thd(), def, create_info->auto_increment_value, keys, original);
     if (status.Is(Status::Code::kDuplicateKey)) {
       WarnOfTakenName(ha_thd(), def.name, keys, std::string(status.message()));
       return HA_ERR_FOUND_DUPP_KEY;
     }
   }
-  if (status.ok()) {
-    WarnOfDirectories(ha_thd(), *create_info);
-    Session* const session = Session::Of(ha_thd());
-    session->created_table = TableNameOfPath(name);
-    session->created_query_id = ha_thd()->query_id;
-    session->creation_ends_with_rows = ends_with_rows;
-  }
+  if (status.ok()) WarnOfDirectories(ha_thd(), *create_info);
   if (status.Is(Status::Code::kNotSupported)) {
     // The caller prints only numbers of its own here.
     my_error(ER_NOT_SUPPORTED_YET, MYF(0), std::string(status.message()).c_str());

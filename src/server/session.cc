@@ -62,7 +62,7 @@ Status Session::BeginStatement() {
     transaction_->Begin(IsolationOf(thd_));
     transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
     loaded_index.reset();
-    has_copied = false;
+    syncs_commit = false;
   }
   transaction_->StartStatement();
   trans_register_ha(thd_, false, global_handlerton, 0);
@@ -96,7 +96,7 @@ Status Session::Commit(store::Durability durability) {
   CAIRN_RETURN_IF_ERROR(CheckNoOpenLoad());
   CAIRN_RETURN_IF_ERROR(transaction_->Commit(durability));
   // All of it, as parts may have been committed before.
-  return std::exchange(has_copied, false) ? global_engine->store().SyncWal() : Status::Ok();
+  return std::exchange(syncs_commit, false) ? global_engine->store().SyncWal() : Status::Ok();
 }
 
 Status Session::CheckNoOpenLoad() const {

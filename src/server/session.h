@@ -74,9 +74,9 @@ class Session {
   // Lets scans go on over what the transaction has written meanwhile.
   void DetachCursors();
 
-  // The transaction fills a table that the server puts in another's place once it is committed, and says so in a log of its own that
-  // it syncs: then the rows must be durable, whatever the flush setting.
-  bool has_copied = false;
+  // The transaction fills a table that the server puts in another's place once it is committed, or ends the creation of one, and the server
+  // says so in a log of its own that it syncs: then the changes must be durable, whatever the flush setting.
+  bool syncs_commit = false;
 
   // Rows of a statement are gathered and not yet a part of the transaction, which must not be committed so.
   bool has_open_load = false;
@@ -92,9 +92,8 @@ class Session {
   // server may ask a handler for it that is not the one whose change failed (another partition's).
   unsigned duplicate_key = ~0u;
 
-  // What a statement has created, and the server's number of that statement. Whether the rows that it fills the table with end that.
+  // What a statement has created, and the server's number of that statement.
   std::string created_table;
-  bool creation_ends_with_rows = false;
   int64_t created_query_id = 0;
 
   // Of a partitioned table that is being renamed: what has been asked for and not been done yet.
