@@ -25,9 +25,11 @@ std::string WithId(IndexId id, ByteView rest) {
 }  // namespace
 
 DeltaApplier::DeltaApplier(store::Store& store, txn::TransactionManager& transactions,
-                           const catalog::IndexBuild& build, bool last, const std::function<bool()>& interrupted)
+                           const catalog::IndexBuild& build, const codec::IndexCodec& codec, bool last,
+                           const std::function<bool()>& interrupted)
     : store_(store),
       build_(build),
+      codec_(codec),
       last_(last),
       interrupted_(interrupted),
       transaction_(transactions.NewTransaction()) {}
@@ -77,7 +79,7 @@ Status DeltaApplier::LockGroup(bool* all) {
 // Rows come and go; who has the entry in the end? A conflict is two rows.
 Status DeltaApplier::Decide(ByteView entry_key, bool was_present, ByteView old_value, Outcome* outcome) {
   ByteBuffer owner;
-  if (was_present && build_.codec.unique()) CAIRN_RETURN_IF_ERROR(build_.codec.PrimaryKeyOf(entry_key, old_value, &owner));
+  if (was_present && codec_.unique()) CAIRN_RETURN_IF_ERROR(codec_.PrimaryKeyOf(entry_key, old_value, &owner));
   const ByteView owner_rest = owner.empty() ? ByteView() : owner.view().substr(kIdBytes);
   bool owner_stays = was_present;
   store::PinnedValue found;

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "catalog/index_build.h"
+#include "codec/index_codec.h"
 #include "dml/index_delta.h"
 #include "store/store.h"
 #include "txn/transaction_manager.h"
@@ -23,8 +24,9 @@ namespace cairn::ddl {
 // Thread rule: one thread; the only writer of the index.
 class DeltaApplier {
  public:
-  DeltaApplier(store::Store& store, txn::TransactionManager& transactions, const catalog::IndexBuild& build, bool last,
-               const std::function<bool()>& interrupted);
+  // `codec` is the index's.
+  DeltaApplier(store::Store& store, txn::TransactionManager& transactions, const catalog::IndexBuild& build,
+               const codec::IndexCodec& codec, bool last, const std::function<bool()>& interrupted);
 
   // kDuplicateKey, kLockTimeout (in the last pass a delta is locked), kInterrupted and those of the store.
   Status Run(IndexId primary);
@@ -49,6 +51,7 @@ class DeltaApplier {
 
   store::Store& store_;
   const catalog::IndexBuild& build_;
+  const codec::IndexCodec& codec_;
   const bool last_;
   const std::function<bool()>& interrupted_;
   IndexId primary_;

@@ -75,9 +75,9 @@ Status IndexBuilder::Begin() {
     for (const catalog::KeyPartDef& part : indexes_[i].parts) columns.Add(part.column);
     build->indexes.push_back({.def = indexes_[i],
                               .delta = ids_[indexes_.size() + i],
-                              .codec = table_->CodecOf(indexes_[i]),
                               .columns = std::move(columns),
                               .removes_singly = table_->WouldRemoveSingly(indexes_[i])});
+    codecs_.push_back(table_->CodecOf(indexes_[i]));
   }
   build_ = std::move(build);
   snapshot_ = store_.TakeSnapshot();
@@ -113,7 +113,7 @@ Status IndexBuilder::ScanRows(std::vector<Sorting>* sortings) {
     for (size_t i = 0; i < sortings->size(); ++i) {
       key.Clear();
       value.Clear();
-      build_->indexes[i].codec.EncodeEntry(bytes, cursor.key(), &key, &value);
+      codecs_[i].EncodeEntry(bytes, cursor.key(), &key, &value);
       CAIRN_RETURN_IF_ERROR((*sortings)[i].sorter->Add(key.view().substr(kIdBytes), value.view()));
     }
   }
@@ -129,7 +129,7 @@ Status IndexBuilder::NoteDuplicate(size_t index, ByteView primary_key, const sto
 }
 
 Status IndexBuilder::Load(size_t index, Sorting* sorting) {
-  const codec::IndexCodec& codec = build_->indexes[index].codec;
+  const codec::IndexCodec& codec = codecs_[index];
   store::SortedLoad load(store_, Family::kData);
   ByteBuffer key;
   codec.EncodeIndexPrefix(&key);
@@ -168,7 +168,7 @@ Status IndexBuilder::Fill() {
 Status IndexBuilder::ApplyDeltas(bool last, uint64_t* applied) {
   *applied = 0;
   for (size_t i = 0; i < build_->indexes.size(); ++i) {
-    DeltaApplier applier(store_, transactions_, build_->indexes[i], last, options_.interrupted);
+    DeltaApplier applier(store_, transactions_, build_->indexes[i], codecs_[i], last, options_.interrupted);
     Status status = applier.Run(table_->primary().id());
     *applied += applier.applied_count();
     applied_delta_count_ += applier.applied_count();

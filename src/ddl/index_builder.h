@@ -90,6 +90,7 @@ class IndexBuilder {
   const BuildOptions options_;
   std::vector<IndexId> ids_;  // all that were taken
   std::shared_ptr<const catalog::TableBuild> build_;
+  std::vector<codec::IndexCodec> codecs_;  // of indexes_, for records of table_
   store::Snapshot snapshot_;
   DuplicateRow duplicate_;
   uint64_t applied_delta_count_ = 0;

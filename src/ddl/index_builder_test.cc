@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "catalog/plain_layout.h"
 #include "catalog/testing.h"
 #include "dml/row_writer.h"
 #include "scan/table_check.h"
@@ -40,43 +41,52 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
                  .Add(ColumnType::kInteger, 4, true)
                  .Add(ColumnType::kInteger, 4, false)
                  .layout();
+    layout.columns[1].null_mask = 2;  // the first bit is the server's, in records of its own
     OpenAll();
     OpenCatalog();
     std::shared_ptr<catalog::Table> table;
     ASSERT_TRUE(catalog->Create(catalog::testing::MakeDef(
                                     kName, layout, {MakeIndex(IndexKind::kPrimary, "PRIMARY", {{.column = 0}})}),
                                 0, &table).ok());
-    access = Bind(std::move(table));
+    Bind(std::move(table));
   }
 
   void OpenCatalog() { ASSERT_TRUE(catalog::Catalog::Open(store.get(), &catalog).ok()); }
 
-  std::shared_ptr<catalog::TableAccess> Bind(std::shared_ptr<catalog::Table> table) {
-    std::shared_ptr<catalog::TableAccess> bound;
-    EXPECT_TRUE(catalog::TableAccess::Make(std::move(table), layout, &bound).ok());
-    return bound;
+  void Bind(std::shared_ptr<catalog::Table> table) {
+    codec::RecordLayout plain;
+    ASSERT_TRUE(catalog::PlainLayoutOf(table->def(), nullptr, &plain).ok());
+    ASSERT_TRUE(catalog::TableAccess::Make(table, std::move(plain), &plain_access).ok());
+    ASSERT_TRUE(catalog::TableAccess::Make(std::move(table), layout, &access).ok());
+  }
+  void FindAndBind() {
+    std::shared_ptr<catalog::Table> table;
+    ASSERT_TRUE(catalog->Find(kName, &table).ok());
+    Bind(std::move(table));
   }
 
-  TestRecord RecordOf(const Row& row) const {
-    TestRecord record(layout);
+  static TestRecord RecordOf(const Row& row, const catalog::TableAccess& access) {
+    TestRecord record(access.layout());
     record.Set(0, AsBytes(&row.id, 4));
     row.unique == kNull ? record.SetNull(1) : record.Set(1, AsBytes(&row.unique, 4));
     record.Set(2, AsBytes(&row.number, 4));
     return record;
   }
 
-  // One connection with an open transaction.
+  // One connection with an open transaction. Records of those who follow foreign keys are not laid out as the server's.
   struct Writer {
     std::unique_ptr<txn::Transaction> transaction;
     std::map<int, std::optional<Row>> changes;  // of this transaction
+    bool has_plain_records = false;
   };
-  Writer NewWriter() { return {Begin(), {}}; }
+  Writer NewWriter(bool has_plain_records = false) { return {Begin(), {}, has_plain_records}; }
 
   // Makes `id` the row, or nothing; kLockBusy when somebody else changes it.
   Status Set(Writer& writer, int id, std::optional<Row> row) {
+    const catalog::TableAccess& table = writer.has_plain_records ? *plain_access : *access;
     const Row old_key{id, kNull, 0};
     ByteBuffer key;
-    access->primary().EncodePrimaryKey(RecordOf(old_key).data(), 0, &key);
+    table.primary().EncodePrimaryKey(RecordOf(old_key, table).data(), 0, &key);
     writer.transaction->StartStatement();
     CAIRN_RETURN_IF_ERROR(writer.transaction->Lock(key.view(), txn::kNoWait, nullptr));
     const auto mine = writer.changes.find(id);
@@ -88,15 +98,15 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
       old = theirs->second;
     }
     dml::RowWriter rows;
-    rows.Bind(writer.transaction.get(), access.get(), txn::kNoWait);
+    rows.Bind(writer.transaction.get(), &table, txn::kNoWait);
     Status status;
     if (old && row) {
-      const TestRecord before = RecordOf(*old), after = RecordOf(*row);
+      const TestRecord before = RecordOf(*old, table), after = RecordOf(*row, table);
       status = rows.Update({.record = before.data()}, {.record = after.data()}, ColumnSet::All(3));
     } else if (old) {
-      status = rows.Delete({.record = RecordOf(*old).data()});
+      status = rows.Delete({.record = RecordOf(*old, table).data()});
     } else if (row) {
-      status = rows.Insert({.record = RecordOf(*row).data()});
+      status = rows.Insert({.record = RecordOf(*row, table).data()});
     }
     writer.changes[id] = row;
     writer.transaction->EndStatement();
@@ -111,11 +121,11 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
         committed.erase(id);
       }
     }
-    writer = NewWriter();
+    writer = NewWriter(writer.has_plain_records);
   }
   void RollBack(Writer& writer) {
     ASSERT_TRUE(writer.transaction->Rollback().ok());
-    writer = NewWriter();
+    writer = NewWriter(writer.has_plain_records);
   }
   // One transaction for each.
   void CommitOne(int id, std::optional<Row> row) {
@@ -136,9 +146,7 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
     def.indexes.insert(def.indexes.end(), builder.indexes().begin(), builder.indexes().end());
     CAIRN_RETURN_IF_ERROR(catalog->ReplaceIndexes({{kName, def}}));
     builder.Complete();
-    std::shared_ptr<catalog::Table> table;
-    CAIRN_RETURN_IF_ERROR(catalog->Find(kName, &table));
-    access = Bind(std::move(table));
+    FindAndBind();
     return Status::Ok();
   }
   // Rows, entries and what the model says agree.
@@ -149,7 +157,7 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
     for (const std::string& problem : result.problems) ADD_FAILURE() << problem;
     catalog::testing::Entries expected;
     for (const auto& [id, row] : committed) {
-      catalog::testing::AddEntriesOf(*access, RecordOf(row).data(), 0, &expected);
+      catalog::testing::AddEntriesOf(*access, RecordOf(row, *access).data(), 0, &expected);
     }
     EXPECT_EQ(catalog::testing::CommittedEntries(*store, access->def()), expected);
   }
@@ -162,6 +170,7 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
   codec::RecordLayout layout;
   std::unique_ptr<catalog::Catalog> catalog;
   std::shared_ptr<catalog::TableAccess> access;
+  std::shared_ptr<catalog::TableAccess> plain_access;
   std::map<int, Row> committed;
 };
 
@@ -181,13 +190,13 @@ TEST_F(IndexBuilderTest, FillsFromARestingTable) {
   EXPECT_EQ(Dropped().size(), 2u);  // the deltas
 }
 
-// Three connections change a few rows at random, at random moments of the build.
+// Three connections, one by plain records, change a few rows at random, at random moments of the build.
 TEST_F(IndexBuilderTest, WhateverWritersDoTheEntriesAreThoseOfTheRows) {
   std::mt19937_64 random(11);
   const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
   for (int round = 0; round < 60; ++round) {
     std::vector<Writer> writers;
-    for (int i = 0; i < 3; ++i) writers.push_back(NewWriter());
+    for (int i = 0; i < 3; ++i) writers.push_back(NewWriter(i == 2));
     // While no unique index stands, values are kept apart by their rows.
     const auto change_some = [&](int count) {
       for (int i = 0; i < count; ++i) {
@@ -229,10 +238,24 @@ TEST_F(IndexBuilderTest, WhateverWritersDoTheEntriesAreThoseOfTheRows) {
     catalog::TableDef def = access->def();
     def.indexes.resize(1);
     ASSERT_TRUE(catalog->ReplaceIndexes({{kName, def}}).ok());
-    std::shared_ptr<catalog::Table> table;
-    ASSERT_TRUE(catalog->Find(kName, &table).ok());
-    access = Bind(std::move(table));
+    FindAndBind();
   }
+}
+
+TEST_F(IndexBuilderTest, WhereColumnsLieInARecordIsEachWritersOwn) {
+  for (int id = 1; id <= 3; ++id) CommitOne(id, Row{id, 10 * id, 100 * id});
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  ASSERT_TRUE(builder->Fill().ok());
+  Writer plain = NewWriter(/*has_plain_records=*/true);
+  ASSERT_TRUE(Set(plain, 1, std::nullopt).ok());
+  ASSERT_TRUE(Set(plain, 2, Row{2, kNull, 201}).ok());
+  ASSERT_TRUE(Set(plain, 4, Row{4, 40, 400}).ok());
+  Commit(plain);
+  CommitOne(3, Row{3, kNull, 301});
+  ASSERT_TRUE(builder->Finish().ok());
+  ASSERT_TRUE(CommitBuild(*builder).ok());
+  ExpectWhole();
 }
 
 TEST_F(IndexBuilderTest, RowsMayTakeUniqueValuesFromEachOther) {
@@ -334,9 +357,7 @@ TEST_F(IndexBuilderTest, ACrashLeavesTheTableAsItWas) {
   CrashAll();
   OpenAll();
   OpenCatalog();
-  std::shared_ptr<catalog::Table> table;
-  ASSERT_TRUE(catalog->Find(kName, &table).ok());
-  access = Bind(std::move(table));
+  FindAndBind();
   EXPECT_EQ(access->indexes().size(), 1u);
   EXPECT_EQ(Dropped().size(), 4u);
   ExpectWhole();

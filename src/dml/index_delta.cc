@@ -15,7 +15,7 @@ void EncodeDelta(const catalog::IndexBuild& build, bool present, ByteView entry_
                  ByteView primary_key, ByteBuffer* key, ByteBuffer* value) {
   key->AppendBe32(build.delta.value);
   key->Append(entry_key.substr(kIdBytes));
-  if (build.codec.unique()) key->Append(primary_key.substr(kIdBytes));
+  if (build.def.kind == catalog::IndexKind::kUnique) key->Append(primary_key.substr(kIdBytes));
   value->AppendU8(present ? kPresent : kAbsent);
   value->AppendVarint(entry_key.size() - kIdBytes);
   if (present) value->Append(entry_value);

@@ -26,6 +26,12 @@ void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* 
   lock_options_.mode = txn::LockMode::kExclusive;
   row_value_.ShrinkAbove(kKeptBufferBytes);
   build_ = table->table().build();
+  if (build_ != nullptr) BindBuild();
+}
+
+void RowWriter::BindBuild() {
+  build_codecs_.clear();
+  for (const catalog::IndexBuild& build : build_->indexes) build_codecs_.push_back(table_->CodecOf(build.def));
 }
 
 void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
@@ -253,25 +259,26 @@ Status RowWriter::NoteDelta(const catalog::IndexBuild& build, bool present, cons
 
 Status RowWriter::NoteInBuilds(const RowRef& row, ByteView primary_key, bool present) {
   if (build_ == nullptr) return Status::Ok();
-  for (const catalog::IndexBuild& build : build_->indexes) {
+  for (size_t i = 0; i < build_codecs_.size(); ++i) {
     new_entry_.key.Clear();
     new_entry_.value.Clear();
-    build.codec.EncodeEntry(row.record, primary_key, &new_entry_.key, &new_entry_.value);
-    CAIRN_RETURN_IF_ERROR(NoteDelta(build, present, new_entry_, primary_key));
+    build_codecs_[i].EncodeEntry(row.record, primary_key, &new_entry_.key, &new_entry_.value);
+    CAIRN_RETURN_IF_ERROR(NoteDelta(build_->indexes[i], present, new_entry_, primary_key));
   }
   return Status::Ok();
 }
 
 Status RowWriter::NoteChangeInBuilds(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
   if (build_ == nullptr) return Status::Ok();
-  for (const catalog::IndexBuild& build : build_->indexes) {
+  for (size_t i = 0; i < build_codecs_.size(); ++i) {
+    const catalog::IndexBuild& build = build_->indexes[i];
     if (!primary_changed_ && !build.columns.Intersects(touched) && !table_->columns_of(0).Intersects(touched)) continue;
     old_entry_.key.Clear();
     old_entry_.value.Clear();
     new_entry_.key.Clear();
     new_entry_.value.Clear();
-    build.codec.EncodeEntry(old_row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
-    build.codec.EncodeEntry(new_row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
+    build_codecs_[i].EncodeEntry(old_row.record, old_primary_.view(), &old_entry_.key, &old_entry_.value);
+    build_codecs_[i].EncodeEntry(new_row.record, new_primary_.view(), &new_entry_.key, &new_entry_.value);
     const bool same_entry = old_entry_.key.view() == new_entry_.key.view() && !primary_changed_;
     if (same_entry && old_entry_.value.view() == new_entry_.value.view()) continue;
     if (!same_entry) CAIRN_RETURN_IF_ERROR(NoteDelta(build, false, old_entry_, old_primary_.view()));

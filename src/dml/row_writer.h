@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/status.h"
@@ -73,6 +74,7 @@ class RowWriter {
     found_.Reset();
     points_.Close();
     build_.reset();
+    build_codecs_.clear();
   }
 
   size_t duplicate_index() const { return duplicate_index_; }
@@ -98,6 +100,7 @@ class RowWriter {
   Status CompareWithView(const RowRef& old_row);
   Status ClaimChangedUniques(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   bool MayRespellPrimary(const codec::ColumnSet& touched) const;
+  void BindBuild();
   Status NoteDelta(const catalog::IndexBuild& build, bool present, const Entry& entry, ByteView primary_key);
   Status NoteInBuilds(const RowRef& row, ByteView primary_key, bool present);
   Status NoteChangeInBuilds(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
@@ -107,6 +110,7 @@ class RowWriter {
   const catalog::TableAccess* table_ = nullptr;
   RowGuard* guard_ = nullptr;
   std::shared_ptr<const catalog::TableBuild> build_;  // null unless indexes are being built
+  std::vector<codec::IndexCodec> build_codecs_;       // of these indexes, for records of table_
   txn::LockOptions lock_options_;
 
   ByteBuffer old_primary_;
