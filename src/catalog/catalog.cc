@@ -113,12 +113,8 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   if (found.ok()) return Status(Status::Code::kAlreadyExists, "table " + def.name);
   if (!found.Is(Status::Code::kNotFound)) return found;
   ForeignKeyChange change(this->foreign_keys());
-  for (const ForeignKeyDef& key : foreign_keys) {
-    if (this->foreign_keys()->HasName(key.child, key.name, original)) {
-      return Status(Status::Code::kDuplicateKey, key.name);
-    }
-    change.Add(key);
-  }
+  for (const ForeignKeyDef& key : foreign_keys) change.Add(key);
+  if (const auto key = change.WithTakenName(def.name, original)) return Status(Status::Code::kDuplicateKey, key->name);
   TableDef replaced;
   found = IsNameOfFilledCopy(def.name) && !original.empty() ? LoadDef(original, &replaced) : Status::NotFound();
   if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
@@ -288,11 +284,8 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   ForeignKeyChange change(foreign_keys());
   change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to, original, shown); });
   const std::string& replaced = IsNameOfCopy(from) ? original : from;
-  for (const ForeignKeyPtr& key : change.added()) {
-    if (key->child == to && !IsNameOfCopy(to) && foreign_keys()->HasName(to, key->name, replaced)) {
-      return Status(Status::Code::kDuplicateKey, key->name);
-    }
-  }
+  const ForeignKeyPtr taken_name = IsNameOfCopy(to) ? nullptr : change.WithTakenName(to, replaced);
+  if (taken_name != nullptr) return Status(Status::Code::kDuplicateKey, taken_name->name);
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
   PublishForeignKeys(change);

@@ -23,6 +23,18 @@ std::shared_ptr<const ForeignKeySet> ForeignKeyChange::After() const {
   return std::make_shared<const ForeignKeySet>(std::move(keys));
 }
 
+ForeignKeyPtr ForeignKeyChange::WithTakenName(const std::string& child, const std::string& replaced) const {
+  for (auto at = added_.begin(); at != added_.end(); ++at) {
+    const ForeignKeyDef& key = **at;
+    if (key.child != child) continue;
+    const auto has_its_name = [&key](const ForeignKeyPtr& other) {
+      return other->child == key.child && IsSameName(other->name, key.name);
+    };
+    if (from_->HasName(child, key.name, replaced) || std::any_of(added_.begin(), at, has_its_name)) return *at;
+  }
+  return nullptr;
+}
+
 Status Catalog::LoadForeignKeys() {
   const std::string lower = KindKey(RecordKind::kForeignKey);
   const std::string upper = KindEnd(RecordKind::kForeignKey);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "catalog/foreign_key_set.h"
@@ -29,6 +30,10 @@ class ForeignKeyChange {
       Add(std::move(edited));
     }
   }
+
+  // Of those that come to `child` the first whose name is another's: in the child's database, on another table than
+  // `replaced`, or among themselves. Null: there is none.
+  ForeignKeyPtr WithTakenName(const std::string& child, const std::string& replaced) const;
 
   bool empty() const { return added_.empty() && removed_.empty(); }
   const std::vector<ForeignKeyPtr>& added() const { return added_; }

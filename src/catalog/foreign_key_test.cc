@@ -132,6 +132,25 @@ TEST_F(ForeignKeyCatalogTest, AMadeUpNameThatIsTakenKeepsATableWhereItIs) {
   EXPECT_EQ(Children("d/p"), "d/c:c_ibfk_1 d/x:e_ibfk_1 ");
 }
 
+// The dictionary would have one of them in the other's place.
+TEST_F(ForeignKeyCatalogTest, AMadeUpNameThatIsTakenByTheTableItselfKeepsItWhereItIs) {
+  Create("d/p");
+  Create("d/c", {Key("c_ibfk_1", "d/c", "d/p"), Key("c_ibfk_2", "d/c", "d/p"), Key("E_ibfk_2", "d/c", "d/p")});
+  const Status status = catalog->Rename("d/c", "d/e");
+  EXPECT_TRUE(status.Is(Code::kDuplicateKey));
+  LosePower();
+  EXPECT_EQ(Children("d/p"), "d/c:E_ibfk_2 d/c:c_ibfk_1 d/c:c_ibfk_2 ");
+  // Nor is it filled under such names; under a name of the server's it may rest.
+  Create("d/#sql-alter-1", {Key("c_ibfk_1", "d/#sql-alter-1", "d/p"), Key("e_ibfk_1", "d/#sql-alter-1", "d/p")}, "d/c");
+  EXPECT_TRUE(catalog->Rename("d/#sql-alter-1", "d/e", "d/c").Is(Code::kDuplicateKey));
+  std::shared_ptr<Table> table;
+  EXPECT_TRUE(catalog->Create(Def("d/f"), 0, &table, {Key("k", "d/f", "d/p"), Key("K", "d/f", "d/p")}).Is(Code::kDuplicateKey));
+  ASSERT_TRUE(catalog->Rename("d/c", "d/#sql-backup-1", "d/c").ok());
+  ASSERT_TRUE(catalog->Rename("d/#sql-backup-1", "d/c", "d/c").ok());
+  LosePower();
+  EXPECT_EQ(Children("d/p"), "d/c:E_ibfk_2 d/c:c_ibfk_1 d/c:c_ibfk_2 ");
+}
+
 TEST_F(ForeignKeyCatalogTest, ACopyOfAlterTakesTheTablesPlace) {
   Create("d/p");
   Create("d/c", {Key("k", "d/c", "d/p")});
