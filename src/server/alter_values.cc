@@ -2,15 +2,10 @@
 // Which columns have other values after an ALTER TABLE, by what they are computed from; and CHECKs of single columns.
 #include "server/alter_values.h"
 
-#include <vector>
-
 #include "server/table_map.h"
 
 namespace cairn::server {
 namespace {
-
-// By a column's number in the table that is altered.
-using Columns = std::vector<bool>;
 
 bool IsComputedInAnotherWay(const Field& before, const Create_field& after, const Alter_inplace_info& changes) {
   if (before.vcol_info == nullptr || after.vcol_info == nullptr) return false;
@@ -19,38 +14,16 @@ bool IsComputedInAnotherWay(const Field& before, const Create_field& after, cons
          before.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
 }
 
-bool Reads(TABLE& table, const Virtual_column_info& expression, const Columns& columns) {
-  const MY_BITMAP* const read = ColumnsReadBy(table, expression);
-  for (uint i = 0; i < columns.size(); ++i) {
-    if (columns[i] && bitmap_is_set(read, i)) return true;
-  }
-  return false;
-}
-
-// Adds to the columns those which are computed from them.
-void AddComputed(TABLE& table, Columns* columns) {
-  if (table.vfield == nullptr) return;
-  for (bool is_complete = false; !is_complete;) {
-    is_complete = true;
-    for (Field** at = table.vfield; *at != nullptr; ++at) {
-      const Field& field = **at;
-      if ((*columns)[field.field_index] || !Reads(table, *field.vcol_info, *columns)) continue;
-      (*columns)[field.field_index] = true;
-      is_complete = false;
-    }
-  }
-}
-
 // Whether a CHECK, which stays as it is, has to be asked anew. What is dropped takes a table's CHECK of it alone with it.
-bool ChangesCheckedValues(TABLE& table, const Columns& stay, const Columns& differ) {
-  Columns stay_and_differ = differ;
+bool ChangesCheckedValues(TABLE& table, const ColumnFlags& stay, const ColumnFlags& differ) {
+  ColumnFlags stay_and_differ = differ;
   for (uint i = 0; i < table.s->fields; ++i) {
     stay_and_differ[i] = stay[i] && differ[i];
     const Virtual_column_info* const check = table.field[i]->check_constraint;
-    if (stay[i] && check != nullptr && Reads(table, *check, differ)) return true;
+    if (stay[i] && check != nullptr && ReadsAny(table, *check, differ)) return true;
   }
   for (uint i = table.s->field_check_constraints; i < table.s->table_check_constraints; ++i) {
-    if (Reads(table, *table.check_constraints[i], stay_and_differ)) return true;
+    if (ReadsAny(table, *table.check_constraints[i], stay_and_differ)) return true;
   }
   return false;
 }
@@ -72,7 +45,7 @@ class Unheard final : public Internal_error_handler {
 
 bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes) {
   constexpr uint kInKey = PART_KEY_FLAG, kTellsPartition = FIELD_IN_PART_FUNC_FLAG;
-  Columns stay(table.s->fields, false), differ(table.s->fields, true);
+  ColumnFlags stay(table.s->fields, false), differ(table.s->fields, true);
   List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
   while (const Create_field* after = fields++) {
     if (after->field == nullptr) continue;

@@ -84,7 +84,7 @@ ReferringFault FaultOfReferring(const ForeignKeyDef& key, const TableDef& parent
 // Collects the keys of one new table.
 class Definitions {
  public:
-  Definitions(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const TableDef& def,
+  Definitions(THD* thd, TABLE& form, const HA_CREATE_INFO& create_info, const TableDef& def,
               std::vector<ForeignKeyDef>* keys, std::string original)
       : thd_(thd),
         form_(form),
@@ -282,18 +282,17 @@ class Definitions {
     return HA_ERR_CANNOT_ADD_FOREIGN;
   }
 
-  // Whether a stored generated column is computed from one of the key's: nobody computes it anew when the key's
-  // actions change that.
+  // Whether a stored generated column is computed from one of the key's, perhaps through virtual ones: nobody computes it
+  // anew when the key's actions change that.
   bool HasGeneratedFromKey(const ForeignKeyDef& key) const {
+    ColumnFlags change(form_.s->fields, false);
+    for (size_t i = 0; i < def_.columns.size(); ++i) {
+      change[i] = std::ranges::find(key.child_columns, def_.columns[i].name) != key.child_columns.end();
+    }
+    AddComputed(form_, &change);
     for (Field** at = form_.field; *at != nullptr; ++at) {
       const Field& field = **at;
-      if (field.vcol_info == nullptr || !field.stored_in_db()) continue;
-      MY_BITMAP* const bases = ColumnsReadBy(*field.table, *field.vcol_info);
-      for (size_t i = 0; i < def_.columns.size(); ++i) {
-        if (!bitmap_is_set(bases, static_cast<uint>(i))) continue;
-        const auto& columns = key.child_columns;
-        if (std::find(columns.begin(), columns.end(), def_.columns[i].name) != columns.end()) return true;
-      }
+      if (field.vcol_info != nullptr && field.stored_in_db() && ReadsAny(form_, *field.vcol_info, change)) return true;
     }
     return false;
   }
@@ -331,7 +330,7 @@ class Definitions {
   }
 
   THD* const thd_;
-  const TABLE& form_;
+  TABLE& form_;
   const HA_CREATE_INFO& create_info_;
   const TableDef& def_;
   const std::shared_ptr<const catalog::ForeignKeySet> set_;
@@ -358,7 +357,7 @@ std::vector<ForeignKeyPtr> KeptKeys(const catalog::ForeignKeySet& keys, const st
   return kept;
 }
 
-int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const TableDef& def,
+int ForeignKeysOfNewTable(THD* thd, TABLE& form, const HA_CREATE_INFO& create_info, const TableDef& def,
                           std::vector<ForeignKeyDef>* keys, std::string* original) {
   if (const std::string whole = catalog::Catalog::PartitionedTableOf(def.name); !whole.empty() && !catalog::IsNameOfCopy(whole)) {
     if (!GlobalEngine()->catalog().foreign_keys()->OfParent(whole).empty()) return RefusePartitionedParent();

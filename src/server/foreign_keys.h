@@ -42,8 +42,8 @@ std::vector<catalog::ForeignKeyPtr> KeptKeys(const catalog::ForeignKeySet& keys,
 
 // The foreign keys that a table is created with: those of the statement's clauses, and for a copy made by ALTER TABLE
 // those of its `original` (else empty) that are not dropped. All are found to fit their tables, and so are those that
-// refer to the table already. Otherwise the server's error for it, after a warning that says why.
-int ForeignKeysOfNewTable(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info, const catalog::TableDef& def,
+// refer to the table already. Otherwise the server's error for it, after a warning that says why. Uses form.tmp_set.
+int ForeignKeysOfNewTable(THD* thd, TABLE& form, const HA_CREATE_INFO& create_info, const catalog::TableDef& def,
                           std::vector<catalog::ForeignKeyDef>* keys, std::string* original);
 
 // Warns that one of these keys' names cannot be had.

@@ -216,4 +216,25 @@ MY_BITMAP* ColumnsReadBy(TABLE& table, const Virtual_column_info& expression) {
   return &table.tmp_set;
 }
 
+bool ReadsAny(TABLE& table, const Virtual_column_info& expression, const ColumnFlags& columns) {
+  const MY_BITMAP* const read = ColumnsReadBy(table, expression);
+  for (uint i = 0; i < columns.size(); ++i) {
+    if (columns[i] && bitmap_is_set(read, i)) return true;
+  }
+  return false;
+}
+
+void AddComputed(TABLE& table, ColumnFlags* columns) {
+  if (table.vfield == nullptr) return;
+  for (bool is_complete = false; !is_complete;) {
+    is_complete = true;
+    for (Field** at = table.vfield; *at != nullptr; ++at) {
+      const Field& field = **at;
+      if ((*columns)[field.field_index] || !ReadsAny(table, *field.vcol_info, *columns)) continue;
+      (*columns)[field.field_index] = true;
+      is_complete = false;
+    }
+  }
+}
+
 }  // namespace cairn::server

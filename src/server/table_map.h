@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "catalog/table_def.h"
@@ -30,5 +31,14 @@ std::string TableNameOfPath(const char* path);
 
 // The columns of `table` that a generated column or a CHECK of it reads, by their numbers there: table.tmp_set, until it is used again.
 MY_BITMAP* ColumnsReadBy(TABLE& table, const Virtual_column_info& expression);
+
+// Columns of a table, by their numbers there.
+using ColumnFlags = std::vector<bool>;
+
+// Whether it reads any of the columns. Uses table.tmp_set.
+bool ReadsAny(TABLE& table, const Virtual_column_info& expression, const ColumnFlags& columns);
+
+// Adds to the columns those which are computed from them, directly or through others. Uses table.tmp_set.
+void AddComputed(TABLE& table, ColumnFlags* columns);
 
 }  // namespace cairn::server
