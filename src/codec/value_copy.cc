@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Copying values between records of different layouts.
+// Copying values between records.
 #include "codec/value_copy.h"
+
+#include <cstring>
 
 #include "codec/collation.h"
 #include "codec/record_access.h"
@@ -20,6 +22,11 @@ bool SameTextOrder(const ColumnLayout& a, const ColumnLayout& b) {
 bool IsPadded(const ColumnLayout& column) {
   if (!IsText(column) || column.collation == nullptr) return false;
   return column.type == ColumnType::kChar || column.collation->shape().pad_rule != PadRule::kNoPad;
+}
+
+void CopyColumn(const ColumnLayout& column, const uint8_t* from, uint8_t* to) {
+  SetNullBit(column, IsNullIn(column, from), to);
+  std::memcpy(to + column.offset, from + column.offset, column.pack_length);
 }
 
 }  // namespace
@@ -51,6 +58,14 @@ bool IsNull(const ColumnLayout& column, const uint8_t* record) { return IsNullIn
 
 void MakeNull(const RecordLayout& layout, size_t column, uint8_t* record) {
   StoreNull(layout.columns[column], layout.default_record, record);
+}
+
+void RebaseChange(const RecordLayout& layout, const uint8_t* current, uint8_t* old_record, uint8_t* new_record) {
+  for (const ColumnLayout& column : layout.columns) {
+    if (!column.stored) continue;
+    if (new_record != nullptr && SameBytes(column, old_record, new_record)) CopyColumn(column, current, new_record);
+    CopyColumn(column, current, old_record);
+  }
 }
 
 }  // namespace cairn::codec

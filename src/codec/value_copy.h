@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A column's value from one table's record into another's.
+// Columns' values from one record into another, of the same table or of another.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,16 @@ bool AreComparable(const ColumnLayout& a, const ColumnLayout& b);
 [[nodiscard]] bool CopyValue(const ColumnLayout& from, const uint8_t* from_record, const ColumnLayout& to,
                              uint8_t* to_record);
 
-// Whether the columns of two records hold the same bytes. Precondition: same layout for both records, no kBlob.
+// Whether the columns of two records hold the same bytes. Precondition: same layout for both records.
 bool SameBytes(const ColumnLayout& column, const uint8_t* a, const uint8_t* b);
 
 // Whether the column is NULL in the record; makes it so.
 bool IsNull(const ColumnLayout& column, const uint8_t* record);
 void MakeNull(const RecordLayout& layout, size_t column, uint8_t* record);
+
+// Turns a change of a row that has become `current` meanwhile into one of `current`: `old_record` becomes that, and so does `new_record`
+// (null: the row is removed) in columns where it was as `old_record`. Virtual columns stay. All have the layout; blobs point to where those
+// of `current` do.
+void RebaseChange(const RecordLayout& layout, const uint8_t* current, uint8_t* old_record, uint8_t* new_record);
 
 }  // namespace cairn::codec

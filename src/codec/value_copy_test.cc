@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "codec/record_access.h"
 #include "codec/testing.h"
 
 namespace cairn::codec {
@@ -121,6 +122,41 @@ TEST(ValueCopy, NullsNeedAColumnThatMayBeNull) {
   ASSERT_TRUE(CopyValue(from.columns[0], row.data(), from.columns[0], same.data()));
   EXPECT_TRUE(IsNull(from.columns[0], same.data()));
   EXPECT_TRUE(SameBytes(from.columns[0], row.data(), same.data()));
+}
+
+// Columns: changed by others, by the change, by both, by the change to what they are already, by nobody.
+TEST(ValueCopy, AChangeIsMadeOfWhatTheRowHasBecome) {
+  const RecordLayout layout = LayoutBuilder()
+                                  .Add(ColumnType::kBlob, 300, true)
+                                  .Add(ColumnType::kVarchar, 5, true)
+                                  .Add(ColumnType::kFixedBytes, 1, true)
+                                  .Add(ColumnType::kBlob, 300, true)
+                                  .Add(ColumnType::kFixedBytes, 1, false)
+                                  .Add(ColumnType::kFixedBytes, 1, true)
+                                  .Virtual()
+                                  .layout();
+  TestRecord old_row(layout), new_row(layout), current(layout), removed(layout);
+  const auto fill = [](TestRecord* row, const std::vector<const char*>& values) {
+    for (size_t column = 0; column < values.size(); ++column) {
+      values[column] == nullptr ? row->SetNull(column) : row->Set(column, values[column]);
+    }
+  };
+  const auto values = [&](const TestRecord& row) {
+    std::vector<std::string> got;
+    for (size_t column = 0; column < layout.columns.size(); ++column) {
+      got.push_back(row.IsNull(column) ? "NULL" : std::string(ValueIn(layout.columns[column], row.data())));
+    }
+    return got;
+  };
+  fill(&old_row, {"a", "b", "c", nullptr, "e", "v"});
+  fill(&new_row, {"a", nullptr, "C", "D", "e", "w"});
+  fill(&current, {nullptr, "b", nullptr, "D", "e", nullptr});
+  fill(&removed, {"a", "b", "c", nullptr, "e", "v"});
+  RebaseChange(layout, current.data(), old_row.data(), new_row.data());
+  EXPECT_EQ(values(old_row), (std::vector<std::string>{"NULL", "b", "NULL", "D", "e", "v"}));
+  EXPECT_EQ(values(new_row), (std::vector<std::string>{"NULL", "NULL", "C", "D", "e", "w"}));
+  RebaseChange(layout, current.data(), removed.data(), nullptr);
+  EXPECT_EQ(values(removed), values(old_row));
 }
 
 TEST(ValueCopy, OnlyColumnsThatMeanTheSameAreComparable) {

@@ -243,6 +243,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int BeginForeignKeys(THD* thd);
   Status ChangeWithChildren(const std::function<Status()>& change);
   void NoteForeignKeyError(const Status& status);
+  bool MayHaveChangedSinceRead() const { return cascades_when_read_ != session_->cascades && !IsSequence(); }
+  Status CatchUp(const uchar* old_record, const uchar* new_record);
   Status CommitCopiedRows();
   bool MayLoad() const;
   Status BeginLoad();
@@ -299,6 +301,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool writer_bound_ = false;
   std::unique_ptr<foreign::Referee> referee_;  // null unless the table ever had to do with foreign keys
   bool is_refereed_ = false;                   // it has in this statement
+  uint64_t cascades_when_read_ = 0;            // the session's count when the last row was read
+  ByteBuffer caught_up_value_;                 // blobs of a row that had changed since point into it
   bool copies_alter_ = false;  // ALTER TABLE fills this table by copying
 
   // Filling a new table; null unless its rows go past the transaction.

@@ -2,6 +2,10 @@
 // Foreign keys: what the server asks about them, and row changes that go by them.
 #include "server/handler.h"
 
+#include <utility>
+#include <vector>
+
+#include "codec/value_copy.h"
 #include "server/errors.h"
 #include "server/foreign_keys.h"
 #include "server/sysvars.h"
@@ -153,6 +157,7 @@ int Handler::BeginForeignKeys(THD* thd) {
 Status Handler::ChangeWithChildren(const std::function<Status()>& change) {
   // Scans under way go on over what is there afterwards.
   session_->DetachCursors();
+  ++session_->cascades;
   txn::Transaction& transaction = session_->transaction();
   const txn::SavepointId savepoint = transaction.SetSavepoint();
   Status status = change();
@@ -162,6 +167,24 @@ Status Handler::ChangeWithChildren(const std::function<Status()>& change) {
     return undone.ok() ? std::move(status) : Status(undone.code(), std::string(undone.message()));
   }
   return transaction.ReleaseSavepoint(savepoint);
+}
+
+// Between its read and its change a function or trigger of the statement may have changed the row's parent, and that the row: the server
+// keeps these only from naming the table. Then the change is one of the row as it is now. The records are the server's own; it logs what
+// they hold next and shows it to triggers, so they are brought up to date themselves. kNotFound: the row has gone.
+Status Handler::CatchUp(const uchar* old_record, const uchar* new_record) {
+  ByteBuffer key, value;
+  access_->primary().EncodePrimaryKey(old_record, hidden_row_id_, &key);
+  store::PinnedValue found;
+  CAIRN_RETURN_IF_ERROR(session_->transaction().Get(store::Family::kData, key.view(), txn::View::kNewest, &found));
+  value.Assign(found.view());
+  const codec::RecordLayout& layout = access_->layout();
+  std::vector<uchar> current(layout.record_bytes);
+  const codec::DecodePlan plan = access_->rows().Plan(codec::ColumnSet::All(layout.columns.size()));
+  CAIRN_RETURN_IF_ERROR(access_->rows().Decode(plan, key.view(), value.view(), current.data()));
+  codec::RebaseChange(layout, current.data(), const_cast<uchar*>(old_record), const_cast<uchar*>(new_record));
+  caught_up_value_ = std::move(value);
+  return Status::Ok();
 }
 
 // What the error of a change says.

@@ -158,6 +158,7 @@ int Handler::reset() {
   is_refereed_ = false;
   key_of_one_row_ = MAX_KEY;
   kept_value_.ShrinkAbove(size_t{1} << 20);
+  caught_up_value_.ShrinkAbove(0);
   keyread_ = false;
   covering_ = false;
   virtual_from_entry_ = false;

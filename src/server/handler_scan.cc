@@ -109,6 +109,7 @@ Status Handler::DecodeRow(uchar* record, const FoundRow& row) {
 
 int Handler::Deliver(uchar* record, const Status& status, const FoundRow& row, int end_error) {
   if (!status.ok()) return FailAtEnd(status, end_error);
+  cascades_when_read_ = session_->cascades;
   const Status decoded = DecodeRow(record, row);
   return decoded.ok() ? 0 : Fail(decoded);
 }

@@ -108,6 +108,12 @@ bool Handler::RecordsAreEqual() const {
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
   if (IsLoaded()) return RefuseLoaded();
+  if (MayHaveChangedSinceRead()) {
+    const Status caught_up = CatchUp(old_record, new_record);
+    // As if it had gone before it was read; and the server logs no change.
+    if (caught_up.Is(Status::Code::kNotFound)) return HA_ERR_RECORD_IS_THE_SAME;
+    if (!caught_up.ok()) return Fail(caught_up);
+  }
   if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
   BindWriter();
   const ColumnSet touched = TouchedColumns();
@@ -123,6 +129,12 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
 
 int Handler::delete_row(const uchar* record) {
   if (IsLoaded()) return RefuseLoaded();
+  if (MayHaveChangedSinceRead()) {
+    const Status caught_up = CatchUp(record, nullptr);
+    // It has gone, as is wanted.
+    if (caught_up.Is(Status::Code::kNotFound)) return 0;
+    if (!caught_up.ok()) return Fail(caught_up);
+  }
   BindWriter();
   if (!is_refereed_) return FinishWrite(writer_.Delete(RowOf(record)));
   const auto change = [&] {

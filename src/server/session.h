@@ -102,6 +102,10 @@ class Session {
   // The text of the last error that has one of its own; kept here for the same reason.
   std::string error_message;
 
+  // Counts changes of rows that may have led to changes of others by foreign keys: a row that was read at another count may have
+  // changed since, under a statement whose function or trigger has changed its parent.
+  uint64_t cascades = 0;
+
   // Gives the prepared transaction to the engine and takes a fresh one (the connection goes away).
   void DetachPrepared();
 
