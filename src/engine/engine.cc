@@ -30,6 +30,7 @@ constexpr char kReliefTask[] = "relieve reads";
 constexpr char kPaceTask[] = "pace compactions";
 constexpr char kSpaceTask[] = "watch free space";
 constexpr char kLogTask[] = "release logs";
+constexpr char kRollbackTask[] = "roll back what could not be";
 constexpr char kTrimTask[] = "trim heaps";
 
 void Report(LogSink* log, LogLevel level, const std::string& line) {
@@ -116,6 +117,7 @@ void Engine::StartBackgroundWork(LogSink* log) {
     const Status status = store_->ReleaseLogs();
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot flush the dictionary, which keeps old logs: " + status.ToString());
   });
+  worker_->Add(kRollbackTask, seconds(1), [this] { transactions_->RetryRollbacks(); });
   worker_->Add(kTrimTask, seconds(5), [trimmer = HeapTrimmer(heap_slack_bytes_)]() mutable { trimmer.Poll(); });
   worker_->Start();
   // Has a thread of its own, as it may compact files.

@@ -19,8 +19,8 @@ namespace cairn::engine {
 //
 // Background work: once a second the log is made durable, so that commits with less than full
 // durability are at risk for no longer; indexes of dropped tables are removed; the
-// disk's free space is looked at. Ten times a second it is looked whether reads have paid for a flush or a
-// compaction.
+// disk's free space is looked at; what could not be rolled back is tried again. Ten times a second it is
+// looked whether reads have paid for a flush or a compaction.
 //
 // Thread rule: accessors from any thread; destruction when no transaction, cursor or call is left.
 class Engine {

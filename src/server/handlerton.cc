@@ -141,7 +141,13 @@ int CommitByXid(handlerton*, XID* xid) {
 }
 
 int RollbackByXid(handlerton*, XID* xid) {
-  return XaResult(GlobalEngine()->transactions().RollbackPrepared(NameOfXid(*xid)));
+  txn::TransactionManager& transactions = GlobalEngine()->transactions();
+  const std::string name = NameOfXid(*xid);
+  const Status status = transactions.RollbackPrepared(name);
+  const bool failed = !status.ok() && !status.Is(Status::Code::kNotFound);
+  // The server asks for its own at the start, and not again.
+  if (failed && xid->get_my_xid() != 0) transactions.RollBackLater(name);
+  return XaResult(status);
 }
 
 // The binary log wants to forget what it would need for recovery: make everything durable first.

@@ -107,7 +107,14 @@ Status Session::Rollback() {
   DetachCursors();
   has_open_load = false;
   if (!transaction_->is_active()) return Status::Ok();
-  return transaction_->Rollback();
+  Status status = transaction_->Rollback();
+  if (!status.ok()) {
+    // Nobody asks for it again: by its next statement the server has forgotten the transaction, a user's XID included.
+    const std::string name = transaction_->name();
+    DetachPrepared();
+    global_engine->transactions().RollBackLater(name);
+  }
+  return status;
 }
 
 Status Session::CommitAndContinue(store::Durability durability) {

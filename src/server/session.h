@@ -64,6 +64,7 @@ class Session {
   Status RollbackStatement();
   Status Commit(store::Durability durability);
   Status CheckNoOpenLoad() const;
+  // After an error the engine has taken the transaction over, which was prepared, and rolls it back once it can.
   Status Rollback();
 
   // Commits what was changed so far and goes on in a new transaction of the same statement. Only for

@@ -393,7 +393,10 @@ Status WriteTransaction::Rollback() {
   rocks::Status status;
   // An open one has nothing on disk: forgetting it is rolling it back, also after a failed Prepare.
   const bool prepared = state_ == State::kPrepared;
-  if (prepared) status = rocks_->Rollback();
+  if (prepared) {
+    CAIRN_RETURN_IF_ERROR(store_->impl_->gate->Admit(Urgency::kReclaimsSpace, 0));
+    status = rocks_->Rollback();
+  }
   if (!status.ok()) return FromRocks(status);
   if (prepared) store_->impl_->log_writes_without_sequence.fetch_add(1, std::memory_order_relaxed);
   // RocksDB keeps the name of what it rolled back taken until the object ends.

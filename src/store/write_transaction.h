@@ -96,6 +96,7 @@ class WriteTransaction {
   // kReadOnly) with nothing written: roll back then. Any other error of a write (kIoError)
   // leaves the outcome unknown; options.on_wal_failure has been called.
   Status Commit(Durability durability);
+  // Fails only for a prepared one, which stays so: writes are refused, or the log cannot be written.
   Status Rollback();
 
   bool is_prepared() const { return state_ == State::kPrepared; }

@@ -355,15 +355,14 @@ Status Transaction::Commit(store::Durability durability) {
 }
 
 Status Transaction::Rollback() {
-  Status status;
   if (writes_open_) {
     LongChange change(*this);
-    status = writes_->Rollback();
-    if (!status.ok()) writes_.reset();
+    // The next start finds what the log has prepared and not rolled back. Nobody may have changed its rows in between.
+    CAIRN_RETURN_IF_ERROR(writes_->Rollback());
     writes_open_ = false;
   }
   End();
-  return status;
+  return Status::Ok();
 }
 
 void Transaction::End() {

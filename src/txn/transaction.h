@@ -197,14 +197,15 @@ class Transaction final : public LockOwner {
   // transaction is as before: roll it back. A transaction without changes prepares to nothing.
   Status Prepare(ByteView name, store::Durability durability);
   bool is_prepared() const { return prepared_; }
+  const std::string& name() const { return name_; }  // given to Prepare
 
   // Ends the transaction: makes its changes visible, then releases its locks. On error, is_active()
   // tells: if it is, nothing was committed (the disk is full, writes are refused) or, for a prepared
   // one, not yet: roll back, or try again. If it is not, the write itself failed and the outcome is
   // unknown until the next start; the store's on_wal_failure has been called.
   Status Commit(store::Durability durability);
-  // Never leaves it active. An error means that a prepared transaction could not be marked as
-  // rolled back and will be found again at the next start.
+  // Fails only for a prepared transaction that cannot be marked as rolled back (writes are refused): it is still prepared then, with
+  // its locks, as the next start would find it again. Try again, or detach it.
   Status Rollback();
 
  private:

@@ -146,8 +146,29 @@ Status TransactionManager::RollbackPrepared(ByteView name) {
   std::unique_ptr<Transaction> transaction = TakePrepared(name, &ending);
   if (transaction == nullptr) return Status::NotFound();
   Status status = transaction->Rollback();
+  if (!status.ok()) Detach(std::move(transaction));
   EndEnding(ending);
   return status;
+}
+
+void TransactionManager::RollBackLater(ByteView name) {
+  std::lock_guard lock(mutex_);
+  to_roll_back_.emplace_back(name);
+}
+
+void TransactionManager::RetryRollbacks() {
+  std::vector<std::string> names;
+  {
+    std::lock_guard lock(mutex_);
+    names.swap(to_roll_back_);
+  }
+  std::erase_if(names, [this](const std::string& name) {
+    const Status status = RollbackPrepared(name);
+    return status.ok() || status.Is(Status::Code::kNotFound);
+  });
+  if (names.empty()) return;
+  std::lock_guard lock(mutex_);
+  to_roll_back_.insert(to_roll_back_.end(), names.begin(), names.end());
 }
 
 std::vector<TransactionRow> TransactionManager::List() const {

@@ -79,6 +79,11 @@ class TransactionManager {
   Status CommitPrepared(ByteView name, store::Durability durability);
   Status RollbackPrepared(ByteView name);
 
+  // For one of them whose rollback has failed, where nobody will ask for it again: RetryRollbacks(), to be called from time to time,
+  // rolls it back once writes are accepted again.
+  void RollBackLater(ByteView name);
+  void RetryRollbacks();
+
   // Whether one of them has changed the index; also when it has ended since. What it had locked before the start that is no key it
   // changed is forgotten. Costs nothing where none was found.
   bool FoundPrepared(IndexId index) const { return std::ranges::binary_search(found_prepared_, index); }
@@ -137,6 +142,7 @@ class TransactionManager {
   Transaction* transactions_ = nullptr;                                // guarded by mutex_
   std::map<std::string, std::unique_ptr<Transaction>> prepared_;       // guarded by mutex_
   std::list<std::vector<IndexId>> ending_;                             // guarded by mutex_
+  std::vector<std::string> to_roll_back_;                              // names; guarded by mutex_
 };
 
 }  // namespace cairn::txn

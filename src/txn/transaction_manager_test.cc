@@ -41,6 +41,24 @@ class TransactionManagerTest : public ::testing::Test, public TxnFixture {
     EXPECT_TRUE(txn->is_prepared());
     manager->Detach(std::move(txn));
   }
+
+  // A flush finds the disk full, which keeps everybody from writing.
+  void RefuseWrites() {
+    ASSERT_TRUE(Put(K("flushed", 2), "1").ok());
+    env.SetFreeBytes(0);
+    env.FailWrites(".sst", 1);
+    ASSERT_FALSE(store->FlushMemtables().ok());
+    ASSERT_NE(store->write_gate(), store::WriteGate::kOpen);
+  }
+  // There is room again; RocksDB looks every few seconds.
+  void AwaitWrites() {
+    env.SetFreeBytes(uint64_t{1} << 40);
+    env.Heal();
+    while (store->write_gate() != store::WriteGate::kOpen) {
+      std::this_thread::yield();
+      store->CheckFreeSpace();
+    }
+  }
 };
 
 TEST_F(TransactionManagerTest, DetachedOnesKeepTheirLocksAndEndByName) {
@@ -56,6 +74,49 @@ TEST_F(TransactionManagerTest, DetachedOnesKeepTheirLocksAndEndByName) {
   EXPECT_EQ(Scan(*other), "a=x1");
   EXPECT_EQ(Counters(TableId(1)), (store::TableCounters{1, 0}));
   EXPECT_EQ(manager->locks().lock_count(), 0u);
+}
+
+// As the next start finds it again, its row must be as it was.
+TEST_F(TransactionManagerTest, WhatCannotBeRolledBackStaysPreparedWithItsLocks) {
+  PrepareOne("x1", "a");
+  RefuseWrites();
+  const Status refused = manager->RollbackPrepared("x1");
+  EXPECT_TRUE(refused.Is(Code::kNoSpace)) << refused.ToString();
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"x1"}));
+  EXPECT_TRUE(manager->PreparedHaveWritten(IndexId(1)));
+  EXPECT_TRUE(Write(*Begin(), "a", "-").Is(Code::kLockBusy));
+  CrashAll();
+  env.SetFreeBytes(uint64_t{1} << 40);
+  env.Heal();
+  OpenAll();
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"x1"}));
+  ASSERT_TRUE(manager->RollbackPrepared("x1").ok());
+  EXPECT_EQ(Scan(*Begin()), "");
+}
+
+TEST_F(TransactionManagerTest, WhatNobodyWillRollBackByNameIsTriedAgain) {
+  auto txn = Begin();
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  ASSERT_TRUE(txn->Prepare("own", Durability::kSync).ok());
+  PrepareOne("user's", "b");
+  RefuseWrites();
+  ASSERT_FALSE(txn->Rollback().ok());
+  EXPECT_TRUE(txn->is_prepared());
+  manager->Detach(std::move(txn));
+  manager->RollBackLater("own");
+  manager->RetryRollbacks();
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"own", "user's"}));
+  EXPECT_TRUE(Write(*Begin(), "a", "-").Is(Code::kLockBusy));
+  AwaitWrites();
+  manager->RetryRollbacks();
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"user's"}));
+  EXPECT_TRUE(Write(*Begin(), "a", "-").ok());
+  EXPECT_TRUE(Write(*Begin(), "b", "-").Is(Code::kLockBusy));
+  CrashAll();
+  OpenAll();
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"user's"}));
 }
 
 // It would keep all versions there are from then on, for as long as nobody ends the transaction.
