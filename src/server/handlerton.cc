@@ -28,6 +28,12 @@ bool EndsTransaction(THD* thd, bool all) {
   return all || !thd_test_options(thd, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
 }
 
+// Whether what is prepared here is committed elsewhere by the time the engine is told: the server's own in another engine or in the binary
+// log, which at the start does not ask how it went and may never ask again; a user's in the binary log, where this connection writes it.
+bool IsPromised(THD* thd, XID* xid) {
+  return xid->get_my_xid() != 0 || (thd != nullptr && !thd->is_current_stmt_binlog_disabled());
+}
+
 int CloseConnection(handlerton*, THD* thd) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
@@ -125,18 +131,23 @@ int Recover(handlerton*, XID* list, uint length) {
   return static_cast<int>(count);
 }
 
+// XA COMMIT and XA ROLLBACK do not look at the result, only for an error that was raised: then the XID stays listed, and may be named again.
 int XaResult(const Status& status) {
   if (status.ok()) return 0;
   if (status.Is(Status::Code::kNotFound)) return kXaUnknownXid;
-  sql_print_error("CAIRN: %s", status.ToString().c_str());
+  THD* thd = current_thd;
+  if (thd != nullptr) {
+    RaiseError(thd, status);
+  } else {
+    sql_print_error("CAIRN: %s", status.ToString().c_str());
+  }
   return kXaFailed;
 }
 
-// At the start also what the binary log has, which does not ask how it went and may never ask again.
 int CommitByXid(handlerton*, XID* xid) {
   const Status status = GlobalEngine()->transactions().CommitPrepared(NameOfXid(*xid), store::Durability::kSync);
-  const bool is_promised = xid->get_my_xid() != 0;
-  if (is_promised && !status.ok() && !status.Is(Status::Code::kNotFound)) GlobalEngine()->store().StopForPromised(status);
+  const bool failed = !status.ok() && !status.Is(Status::Code::kNotFound);
+  if (failed && IsPromised(current_thd, xid)) GlobalEngine()->store().StopForPromised(status);
   return XaResult(status);
 }
 

@@ -237,8 +237,13 @@ def flushes_fail_under_commits(scene: Scene) -> list[str]:
     return promises.flushes_fail(scene.server)
 
 
+def flushes_fail_under_users_commits(scene: Scene) -> list[str]:
+    return promises.users_commits_fail(scene.server)
+
+
 CAIRN_FAULTS = (
     flushes_fail_under_commits,
+    flushes_fail_under_users_commits,
     directory_missing,
     directory_is_a_file,
     newer_format,

@@ -6,9 +6,12 @@ from __future__ import annotations
 import re
 import subprocess
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .client import SqlError
+from .client import Connection, SqlError
 from .server import Server, StartFailed
 
 TABLE = "sound.promised"
@@ -49,12 +52,12 @@ class _Writers:
             self.enough.set()
 
 
-def _logged(server: Server) -> int:
-    """Rows inserted into the table by the binary logs."""
+def _count_logged(server: Server, pattern: str) -> int:
+    """Lines of the binary logs' text."""
     logs = sorted(path for path in server.data.glob("binlog.*") if path.suffix[1:].isdigit())
     command = [server.tool("mariadb-binlog"), "--no-defaults", "--base64-output=decode-rows", "-v", *map(str, logs)]
     text = subprocess.run(command, capture_output=True, check=True).stdout.decode("utf-8", "replace")
-    return len(re.findall(r"^### INSERT INTO `sound`.`promised`", text, re.M))
+    return len(re.findall(pattern, text, re.M))
 
 
 def flushes_fail(server: Server) -> list[str]:
@@ -86,11 +89,80 @@ def flushes_fail(server: Server) -> list[str]:
         return [f"a start is needed that decides by itself: {error}"]
     with server.connect() as connection:
         found = {int(row[0]) for row in connection.query(f"SELECT id FROM {TABLE}")}
-    logged = _logged(server)
+    logged = _count_logged(server, r"^### INSERT INTO `sound`.`promised`")
     server.stop()
     problems = []
     if lost := set(writers.acknowledged) - found:
         problems.append(f"{len(lost)} acknowledged rows are gone")
     if logged != len(found):
         problems.append(f"the binary log has {logged} rows, the table {len(found)}")
+    return problems
+
+
+@contextmanager
+def _without_new_files(server: Server) -> Iterator[None]:
+    """Folders lie where the engine's next files of rows are to come, as nothing else keeps root from writing."""
+    names = [path.name for path in server.engine_files.iterdir()]
+    last = max(int(found[1]) for name in names if (found := re.search(r"(?:^|-)(\d{6})(?:\.|$)", name)))
+    folders = [server.engine_files / f"{number:06}.sst" for number in range(last + 1, last + 101)]
+    for folder in folders:
+        folder.mkdir()
+    try:
+        yield
+    finally:
+        for folder in folders:
+            folder.rmdir()
+
+
+def _prepare(connection: Connection, name: str, value: int) -> None:
+    connection.query(f"XA START '{name}'")
+    connection.query(f"INSERT INTO {TABLE} VALUES ({value})")
+    connection.query(f"XA END '{name}'")
+    connection.query(f"XA PREPARE '{name}'")
+
+
+def _user_commit_fails(server: Server, name: str, value: int, by_name: bool) -> list[str]:
+    server.start()
+    with server.connect() as other, _without_new_files(server):
+        owner = server.connect()
+        _prepare(owner, name, value)
+        committer = other if by_name else owner
+        if by_name:
+            owner.close()
+            while other.value("SELECT COUNT(*) FROM information_schema.processlist") != "1":
+                time.sleep(0.01)
+        other.query("UPDATE sound.first SET a = a + 1 WHERE id = 1")
+        other.query("OPTIMIZE TABLE sound.first")
+        try:
+            committer.query(f"XA COMMIT '{name}'")
+            problems = ["answered as committed"]
+        except SqlError as error:
+            problems = [] if error.lost_connection else [f"the server goes on with a log that is ahead: {error}"]
+    server.kill()
+    server.start()
+    with server.connect() as connection:
+        if (listed := [row[3] for row in connection.query("XA RECOVER")]) == [name]:
+            connection.query("SET sql_log_bin = 0")
+            connection.query(f"XA COMMIT '{name}'")
+        else:
+            problems.append(f"listed after the start: {listed}")
+        if connection.value(f"SELECT COUNT(*) FROM {TABLE} WHERE id = {value}") != "1":
+            problems.append("not committed by name")
+    server.stop()
+    return problems
+
+
+def users_commits_fail(server: Server) -> list[str]:
+    """XA COMMIT is in the binary log when the engine refuses it, since a flush has failed: the server stops instead of
+    an answer, and the transaction is found prepared again, to be committed without a second event."""
+    server.start()
+    with server.connect() as connection:
+        connection.query(f"CREATE TABLE {TABLE} (id INT PRIMARY KEY) ENGINE={server.engine.name}")
+    server.stop()
+    problems = []
+    ways = {"named": True}
+    for value, (name, by_name) in enumerate(ways.items()):
+        problems += [f"{name}: {problem}" for problem in _user_commit_fails(server, name, value, by_name)]
+    if (logged := _count_logged(server, r"^XA COMMIT ")) != len(ways):
+        problems.append(f"the binary log has {logged} commits of {len(ways)}")
     return problems
