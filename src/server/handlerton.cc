@@ -34,6 +34,29 @@ bool IsPromised(THD* thd, XID* xid) {
   return xid->get_my_xid() != 0 || (thd != nullptr && !thd->is_current_stmt_binlog_disabled());
 }
 
+// The server is about to strike a user's XID off its list, whatever comes of the commit, and nobody could name or find it any more. So it is
+// listed anew, as those found at a start are, and the connection has one that means nothing to be struck off instead.
+void KeepListed(THD* thd) {
+  XID xid = *thd->transaction->xid_state.get_xid();
+  XID other;
+  const std::string name = "cairn " + std::to_string(thd->thread_id);
+  other.set(static_cast<long>(name.size()), 0, name.data());
+  XID_STATE other_state{};
+  if (xid_cache_insert(thd, &other_state, &other)) return;  // no memory: the next start lists it
+  xid_cache_delete(thd, &thd->transaction->xid_state);
+  thd->transaction->xid_state = other_state;
+  if (xid_cache_insert(&xid)) sql_print_error("CAIRN: no memory to list an XA transaction that stays prepared; the next start does");
+}
+
+// What was promised, only a start can still commit here, which asks who has it or is told by its user. Other transactions of users stay
+// prepared, with their locks, for XA COMMIT by name.
+void KeepUncommitted(THD* thd, Session* session, const Status& status) {
+  XID xid;
+  if (XidOfName(session->transaction().name(), &xid) && IsPromised(thd, &xid)) GlobalEngine()->store().StopForPromised(status);
+  session->DetachPrepared();
+  if (thd->transaction->xid_state.is_explicit_XA()) KeepListed(thd);
+}
+
 int CloseConnection(handlerton*, THD* thd) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
@@ -70,10 +93,7 @@ int Commit(handlerton*, THD* thd, bool all) {
   // Who waits for a commit that was refused must hear of it, or a replica goes on past what it has not: the server tells them then.
   if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   if (!status.ok() && session->transaction().is_prepared()) {
-    // It was promised. What the binary log or another engine has committed by now, only a start that asks them can still commit here;
-    // a user's own stays prepared, with its locks, for XA COMMIT by name or the next start.
-    if (!thd->transaction->xid_state.is_explicit_XA()) GlobalEngine()->store().StopForPromised(status);
-    session->DetachPrepared();
+    KeepUncommitted(thd, session, status);
   } else if (!status.ok() && session->transaction().is_active()) {
     // Refused before anything was written: the server will not call rollback after this.
     const Status undone = session->Rollback();
@@ -110,7 +130,9 @@ int Prepare(handlerton*, THD* thd, bool all) {
   session->EndStatement();
   MYSQL_XID server_xid;
   thd_get_xid(thd, &server_xid);
-  const XID& xid = reinterpret_cast<const XID&>(server_xid);
+  // XA COMMIT ... ONE PHASE is in the binary log under the server's own XID, and by that the next start decides.
+  const bool is_one_phase = thd_sql_command(thd) == SQLCOM_XA_COMMIT;
+  const XID& xid = is_one_phase ? thd->transaction->implicit_xid : reinterpret_cast<const XID&>(server_xid);
   return RaiseError(thd, session->transaction().Prepare(NameOfXid(xid), engine::DurabilityOf(FlushSetting())));
 }
 

@@ -160,7 +160,7 @@ def users_commits_fail(server: Server) -> list[str]:
         connection.query(f"CREATE TABLE {TABLE} (id INT PRIMARY KEY) ENGINE={server.engine.name}")
     server.stop()
     problems = []
-    ways = {"named": True}
+    ways = {"named": True, "own": False}
     for value, (name, by_name) in enumerate(ways.items()):
         problems += [f"{name}: {problem}" for problem in _user_commit_fails(server, name, value, by_name)]
     if (logged := _count_logged(server, r"^XA COMMIT ")) != len(ways):
