@@ -24,6 +24,9 @@ void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* 
   guard_ = nullptr;
   lock_options_ = lock_options;
   lock_options_.mode = txn::LockMode::kExclusive;
+  try_options_ = lock_options_;
+  try_options_.wait = txn::LockWait::kNoWait;
+  changes_duplicates_ = false;
   row_value_.ShrinkAbove(kKeptBufferBytes);
   build_ = table->table().build();
   if (build_ != nullptr) BindBuild();
@@ -40,20 +43,60 @@ void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
 }
 
 // Whether the key is there is told by kNotFound, or found_.
-Status RowWriter::LockAndFind(ByteView key) {
-  txn::LockResult lock;
-  CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, lock_options_, &lock));
-  return lock.newly_acquired ? transaction_->GetNewlyLocked(&points_, &empty_, key, &found_)
-                             : transaction_->GetBy(&points_, key, View::kNewest, /*is_newly_locked=*/false, &found_);
+Status RowWriter::LockAndFind(ByteView key, txn::LockResult* lock) {
+  Status status = transaction_->Lock(key, try_options_, lock);
+  if (status.Is(Status::Code::kLockBusy)) return AwaitAndFind(key, lock);
+  CAIRN_RETURN_IF_ERROR(std::move(status));
+  return lock->newly_acquired ? transaction_->GetNewlyLocked(&points_, &empty_, key, &found_)
+                              : transaction_->GetBy(&points_, key, View::kNewest, /*is_newly_locked=*/false, &found_);
+}
+
+// The same of a key that others have locked. If it is there, they may want it to stay as much as this transaction does, so it is looked for
+// under a shared lock first. A strict read view compares only what is locked exclusively.
+Status RowWriter::AwaitAndFind(ByteView key, txn::LockResult* lock) {
+  const auto find = [&] { return transaction_->GetBy(&points_, key, View::kNewest, /*is_newly_locked=*/false, &found_); };
+  if (!changes_duplicates_ && !transaction_->is_strict_snapshot()) {
+    txn::LockOptions shared = lock_options_;
+    shared.mode = txn::LockMode::kShared;
+    CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, shared, lock));
+    Status status = find();
+    if (!status.Is(Status::Code::kNotFound)) return status;
+    // Two who kept it would wait for each other.
+    if (lock->newly_acquired) transaction_->Unlock(lock->handle);
+  }
+  CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, lock_options_, lock));
+  return find();
+}
+
+// As it was before it was acquired: not held, or shared.
+void RowWriter::GiveBack(txn::LockRequest* lock) {
+  transaction_->Weaken(lock);
+  transaction_->Unlock(lock);
+}
+
+// Makes a change that begins with claims. If it comes to nothing, nobody need wait for the keys it would have written.
+template <typename Change>
+Status RowWriter::ClaimAndChange(const Change& change) {
+  claims_.clear();
+  Status status = change();
+  if (status.Is(Status::Code::kDuplicateKey) && !changes_duplicates_) {
+    for (txn::LockRequest* claim : claims_) GiveBack(claim);
+  }
+  return status;
 }
 
 // Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's, but a scan
 // that meets the uncommitted row must have a lock to wait for.
 Status RowWriter::ClaimPrimary() {
   if (table_->primary().has_hidden_row_id()) return transaction_->Lock(new_primary_.view(), lock_options_, nullptr);
-  Status status = LockAndFind(new_primary_.view());
-  if (status.Is(Status::Code::kNotFound)) return Status::Ok();
+  txn::LockResult lock;
+  Status status = LockAndFind(new_primary_.view(), &lock);
+  if (status.Is(Status::Code::kNotFound)) {
+    NoteClaim(lock);
+    return Status::Ok();
+  }
   CAIRN_RETURN_IF_ERROR(std::move(status));
+  if (lock.newly_acquired && !changes_duplicates_) transaction_->Weaken(lock.handle);
   duplicate_index_ = 0;
   duplicate_primary_key_.Assign(new_primary_.view());
   return Status::DuplicateKey();
@@ -68,25 +111,42 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
   return ClaimUniqueKey(index);
 }
 
-// The key is new_entry_'s.
+// The key is new_entry_'s. Of an entry that is there the row's lock is enough, as the entry goes with a change of the row.
 Status RowWriter::ClaimUniqueKey(size_t index) {
-  const codec::IndexCodec& codec = table_->indexes()[index];
-  Status status = LockAndFind(new_entry_.key.view());
-  duplicate_index_ = index;
-  // Who is deleting or changing the row of the entry has locked that row: the outcome decides, so
-  // the entry counts only if it is still there once the row's lock was got.
-  txn::LockOptions row_lock = lock_options_;
-  row_lock.mode = txn::LockMode::kShared;
-  for (bool locked = false;; locked = true) {
-    if (status.Is(Status::Code::kNotFound)) return Status::Ok();
+  for (;;) {
+    txn::LockResult lock;
+    Status status = LockAndFind(new_entry_.key.view(), &lock);
+    if (status.Is(Status::Code::kNotFound)) {
+      NoteClaim(lock);
+      return Status::Ok();
+    }
     CAIRN_RETURN_IF_ERROR(std::move(status));
-    const std::string before = locked ? duplicate_primary_key_.ToString() : std::string();
-    duplicate_primary_key_.Clear();
-    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
-    if (locked && duplicate_primary_key_.view() == before) return Status::DuplicateKey();
-    CAIRN_RETURN_IF_ERROR(transaction_->Lock(duplicate_primary_key_.view(), row_lock, nullptr));
-    status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
+    status = LockDuplicate(index);
+    if (lock.newly_acquired) GiveBack(lock.handle);
+    if (!status.Is(Status::Code::kNotFound)) return status;
   }
+}
+
+// Locks the row of the entry that was found. Who is deleting or changing the row has locked it: the outcome decides, so the entry counts
+// (kDuplicateKey) only if it is still there, and the row's, once the lock was got. Else it is to be looked for again: kNotFound.
+Status RowWriter::LockDuplicate(size_t index) {
+  const codec::IndexCodec& codec = table_->indexes()[index];
+  duplicate_index_ = index;
+  duplicate_primary_key_.Clear();
+  CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
+  txn::LockOptions options = lock_options_;
+  if (!changes_duplicates_) options.mode = txn::LockMode::kShared;
+  txn::LockResult lock;
+  CAIRN_RETURN_IF_ERROR(transaction_->Lock(duplicate_primary_key_.view(), options, &lock));
+  Status status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
+  if (status.ok()) {
+    ByteBuffer now;
+    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &now));
+    if (now.view() == duplicate_primary_key_.view()) return Status::DuplicateKey();
+    status = Status::NotFound();
+  }
+  if (status.Is(Status::Code::kNotFound) && lock.newly_acquired) GiveBack(lock.handle);
+  return status;
 }
 
 // Also for an entry that keeps its key and changes its value: that may make it match where it did not.
@@ -101,15 +161,20 @@ Status RowWriter::RemoveEntry(size_t index, ByteView key) {
 
 Status RowWriter::Insert(const RowRef& row) {
   EncodePrimary(row, &new_primary_);
+  CAIRN_RETURN_IF_ERROR(ClaimAndChange([&] { return InsertClaimed(row); }));
+  transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
+  return Status::Ok();
+}
+
+// The primary key is new_primary_'s.
+Status RowWriter::InsertClaimed(const RowRef& row) {
   CAIRN_RETURN_IF_ERROR(ClaimPrimary());
   const size_t index_count = table_->indexes().size();
   for (size_t index = 1; index < index_count; ++index) {
     if (table_->indexes()[index].unique()) CAIRN_RETURN_IF_ERROR(ClaimUnique(index, row.record));
   }
   if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeInsert(row));
-  CAIRN_RETURN_IF_ERROR(transaction_->ChangeRow([&] { return PutRow(row); }));
-  transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
-  return Status::Ok();
+  return transaction_->ChangeRow([&] { return PutRow(row); });
 }
 
 // With its entries; the primary key is new_primary_'s.
@@ -127,15 +192,17 @@ Status RowWriter::PutRow(const RowRef& row) {
 }
 
 Status RowWriter::InsertEncoded(size_t index, ByteView key, ByteView value) {
-  if (index == 0) {
-    new_primary_.Assign(key);
-    CAIRN_RETURN_IF_ERROR(ClaimPrimary());
-  } else if (table_->indexes()[index].unique()) {
-    // One with a NULL has its row's key in it, and is nobody else's.
-    new_entry_.key.Assign(key);
-    CAIRN_RETURN_IF_ERROR(ClaimUniqueKey(index));
-  }
-  return transaction_->Insert(key, value, lock_options_);
+  return ClaimAndChange([&] {
+    if (index == 0) {
+      new_primary_.Assign(key);
+      CAIRN_RETURN_IF_ERROR(ClaimPrimary());
+    } else if (table_->indexes()[index].unique()) {
+      // One with a NULL has its row's key in it, and is nobody else's.
+      new_entry_.key.Assign(key);
+      CAIRN_RETURN_IF_ERROR(ClaimUniqueKey(index));
+    }
+    return transaction_->Insert(key, value, lock_options_);
+  });
 }
 
 bool RowWriter::Affected(size_t index, const codec::ColumnSet& touched) const {
@@ -203,10 +270,12 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   EncodePrimary(new_row, &new_primary_);
   primary_changed_ = old_primary_.view() != new_primary_.view();
   CAIRN_RETURN_IF_ERROR(CompareWithView(old_row));
-  if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
-  CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
-  if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeUpdate(old_row, new_row, touched));
-  return transaction_->ChangeRow([&] { return ReplaceRow(old_row, new_row, touched); });
+  return ClaimAndChange([&] {
+    if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
+    CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
+    if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeUpdate(old_row, new_row, touched));
+    return transaction_->ChangeRow([&] { return ReplaceRow(old_row, new_row, touched); });
+  });
 }
 
 // With its entries; the primary keys are old_primary_'s and new_primary_'s.

@@ -38,7 +38,8 @@ class RowGuard {
 // duplicate is found before anything is changed.
 //
 // Locks: exclusive ones on the primary key and on every unique entry that is written. What is inserted
-// into a range that another transaction has locked waits for its end.
+// into a range that another transaction has locked waits for its end. After kDuplicateKey the row in the way is locked, shared unless
+// SetChangesDuplicates() was called, and what was locked for the row that was not written is not locked any more.
 //
 // While indexes of the table are being built (Table::build()), each change of their entries is noted as
 // a delta in the same transaction, under an exclusive lock on the delta's key.
@@ -52,6 +53,10 @@ class RowWriter {
 
   // Until the next Bind(); null: nobody is asked.
   void SetGuard(RowGuard* guard) { guard_ = guard; }
+
+  // Until the next Bind(): a row in the way is removed or changed next, so it is locked exclusively, and the other locks are kept for
+  // the next attempt.
+  void SetChangesDuplicates() { changes_duplicates_ = true; }
 
   // Adds a row. On kDuplicateKey duplicate_index() is the index (0: primary) and
   // duplicate_primary_key() the row in the way.
@@ -87,10 +92,19 @@ class RowWriter {
   };
 
   void EncodePrimary(const RowRef& row, ByteBuffer* key) const;
-  Status LockAndFind(ByteView key);
+  Status LockAndFind(ByteView key, txn::LockResult* lock);
+  Status AwaitAndFind(ByteView key, txn::LockResult* lock);
+  void NoteClaim(const txn::LockResult& lock) {
+    if (lock.newly_acquired) claims_.push_back(lock.handle);
+  }
+  void GiveBack(txn::LockRequest* lock);
+  template <typename Change>
+  Status ClaimAndChange(const Change& change);
   Status ClaimPrimary();
   Status ClaimUnique(size_t index, const uint8_t* record);
   Status ClaimUniqueKey(size_t index);
+  Status LockDuplicate(size_t index);
+  Status InsertClaimed(const RowRef& row);
   Status PutRow(const RowRef& row);
   Status ReplaceRow(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   Status RemoveRow(const RowRef& row);
@@ -112,6 +126,9 @@ class RowWriter {
   std::shared_ptr<const catalog::TableBuild> build_;  // null unless indexes are being built
   std::vector<codec::IndexCodec> build_codecs_;       // of these indexes, for records of table_
   txn::LockOptions lock_options_;
+  txn::LockOptions try_options_;  // the same without waiting
+  bool changes_duplicates_ = false;
+  std::vector<txn::LockRequest*> claims_;  // locks of keys that the change under way is to write, acquired by it
 
   ByteBuffer old_primary_;
   ByteBuffer new_primary_;

@@ -3,14 +3,7 @@
 // row's key and value and its index entries, and nothing else.
 #include "dml/row_writer.h"
 
-#include <thread>
-
-#include <gtest/gtest.h>
-
-#include "base/index_bounds.h"
-#include "catalog/testing.h"
-#include "txn/range_walk.h"
-#include "txn/txn_testing.h"
+#include "dml/row_writer_testing.h"
 
 namespace cairn::dml {
 namespace {
@@ -23,10 +16,7 @@ using catalog::testing::MakeAccess;
 using catalog::testing::MakeDef;
 using catalog::testing::MakeIndex;
 using codec::ColumnSet;
-using codec::ColumnType;
-using codec::testing::LayoutBuilder;
 using codec::testing::Randomly;
-using codec::testing::SmallCollation;
 using codec::testing::TestRecord;
 using Code = Status::Code;
 using store::Durability;
@@ -230,57 +220,6 @@ TEST_F(RowWriterTest, RandomChangesKeepRowsAndEntriesTogether) {
   for (uint64_t seed = 0; seed < 150; ++seed) ASSERT_NO_FATAL_FAILURE(RunTable(seed));
 }
 
-// id INT primary key, u INT NULL unique, k CHAR(3) descending.
-class SmallTableTest : public RowWriterTest {
- protected:
-  void SetUp() override {
-    RowWriterTest::SetUp();
-    layout = LayoutBuilder()
-                 .Add(ColumnType::kInteger, 4, false)
-                 .Add(ColumnType::kInteger, 4, true)
-                 .Add(ColumnType::kVarchar, 3, false, SmallCollation::Named("ci"))
-                 .layout();
-    access = MakeAccess(MakeDef("test/t", layout,
-                                {MakeIndex(IndexKind::kPrimary, "PRIMARY", {{.column = 0}}, 1),
-                                 MakeIndex(IndexKind::kUnique, "u", {{.column = 1}}, 2),
-                                 MakeIndex(IndexKind::kSecondary, "k", {{.column = 2, .descending = true}}, 3)}),
-                        layout);
-  }
-
-  TestRecord Row(int32_t id, int32_t unique, ByteView text) const {
-    TestRecord record(layout);
-    record.Set(0, AsBytes(&id, 4));
-    unique < 0 ? record.SetNull(1) : record.Set(1, AsBytes(&unique, 4));
-    record.Set(2, text);
-    return record;
-  }
-  Status Insert(Transaction& transaction, const TestRecord& record) {
-    Bind(transaction, *access);
-    return writer.Insert({record.data()});
-  }
-  Status Update(Transaction& transaction, const TestRecord& from, const TestRecord& to,
-                std::initializer_list<size_t> columns) {
-    Bind(transaction, *access);
-    ColumnSet touched(3);
-    for (const size_t column : columns) touched.Add(column);
-    return writer.Update({from.data()}, {to.data()}, touched);
-  }
-  Entries EntriesOf(std::initializer_list<TestRecord> rows) const {
-    Entries entries;
-    for (const TestRecord& row : rows) AddEntriesOf(*access, row.data(), 0, &entries);
-    return entries;
-  }
-  Entries Committed() const { return CommittedEntries(*store, access->def()); }
-  void CommitRows(std::initializer_list<TestRecord> rows) {
-    auto transaction = Begin();
-    for (const TestRecord& row : rows) ASSERT_TRUE(Insert(*transaction, row).ok());
-    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
-  }
-
-  codec::RecordLayout layout;
-  std::shared_ptr<catalog::TableAccess> access;
-};
-
 TEST_F(SmallTableTest, ADuplicateChangesNothing) {
   const TestRecord one = Row(1, 10, "a"), two = Row(2, 20, "b");
   CommitRows({one, two});
@@ -344,86 +283,6 @@ TEST_F(SmallTableTest, SavepointsUndoRowsEntriesAndCounters) {
   ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
   EXPECT_EQ(Committed(), EntriesOf({Row(1, 10, "a"), Row(2, 20, "b"), Row(4, 30, "e")}));
   EXPECT_EQ(live[TableId(1)].row_count, 3);
-}
-
-TEST_F(SmallTableTest, KeysBeingWrittenAreLockedForOthers) {
-  auto first = Begin(), second = Begin();
-  ASSERT_TRUE(Insert(*first, Row(1, 10, "a")).ok());
-  EXPECT_TRUE(Insert(*second, Row(1, 20, "b")).Is(Code::kLockBusy));
-  EXPECT_TRUE(Insert(*second, Row(2, 10, "b")).Is(Code::kLockBusy));
-  // Equal values of an index that is not unique do not meet.
-  EXPECT_TRUE(Insert(*second, Row(3, -1, "a")).ok());
-  EXPECT_TRUE(Insert(*first, Row(4, -1, "a")).ok());
-  ASSERT_TRUE(first->Commit(Durability::kOs).ok());
-  EXPECT_TRUE(Insert(*second, Row(1, 20, "b")).Is(Code::kDuplicateKey));
-  ASSERT_TRUE(second->Commit(Durability::kOs).ok());
-  EXPECT_EQ(Committed(), EntriesOf({Row(1, 10, "a"), Row(3, -1, "a"), Row(4, -1, "a")}));
-}
-
-// A unique key whose row another transaction is deleting is neither free nor taken until that ends.
-TEST_F(SmallTableTest, AUniqueKeyWaitsForTheDeletionOfItsRow) {
-  for (const bool commits : {true, false}) {
-    SCOPED_TRACE(commits);
-    const int32_t unique = commits ? 10 : 20;
-    CommitRows({Row(unique, unique, "a")});
-    auto first = Begin(), second = Begin();
-    Bind(*first, *access);
-    const TestRecord old = Row(unique, unique, "a");
-    ByteBuffer key;
-    access->primary().EncodePrimaryKey(old.data(), 0, &key);
-    ASSERT_TRUE(first->Lock(key.view(), kNoWait, nullptr).ok());
-    ASSERT_TRUE(writer.Delete({old.data()}).ok());
-    Status inserted;
-    std::thread other([&] {
-      RowWriter second_writer;
-      second->StartStatement();
-      second_writer.Bind(second.get(), access.get(), {.mode = txn::LockMode::kExclusive});
-      inserted = second_writer.Insert({Row(unique + 1, unique, "b").data()});
-    });
-    while (manager->locks().waiting_count() == 0) std::this_thread::yield();
-    ASSERT_TRUE((commits ? first->Commit(Durability::kOs) : first->Rollback()).ok());
-    other.join();
-    EXPECT_EQ(inserted.ok(), commits) << inserted.ToString();
-    EXPECT_EQ(inserted.Is(Code::kDuplicateKey), !commits) << inserted.ToString();
-    ASSERT_TRUE(second->Commit(Durability::kOs).ok());
-  }
-  EXPECT_EQ(Committed(), EntriesOf({Row(11, 10, "b"), Row(20, 20, "a")}));
-}
-
-// Not everybody undoes the statement after a wait in vain. All of an index is locked by a reader, so that a row gets no entry there.
-TEST_F(SmallTableTest, ARowThatWaitsInVainForARangeChangesNothing) {
-  const TestRecord one = Row(1, 10, "a");
-  CommitRows({one});
-  for (const bool has_written : {false, true}) {
-    SCOPED_TRACE(has_written);
-    const IndexId index = access->indexes()[2].id();
-    const IndexBounds bounds(index);
-    auto reader = Begin(), transaction = Begin();
-    txn::RangeWalk walk;
-    ASSERT_TRUE(walk.Begin(reader.get(), index, bounds.lower(), bounds.upper(), true, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
-    ASSERT_TRUE(walk.ExtendToEnd());
-    ByteBuffer key;
-    access->primary().EncodePrimaryKey(one.data(), 0, &key);
-    ASSERT_TRUE(transaction->Lock(key.view(), kNoWait, nullptr).ok());
-    if (has_written) {
-      ASSERT_TRUE(Update(*transaction, one, Row(1, 11, "a"), {1}).ok());
-    }
-    const int32_t unique = has_written ? 11 : 10;
-    EXPECT_TRUE(Insert(*transaction, Row(2, 20, "b")).Is(Code::kLockBusy));
-    EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(3, 30, "c"), {0, 1, 2}).Is(Code::kLockBusy));
-    EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(1, unique, "d"), {2}).Is(Code::kLockBusy));
-    EXPECT_EQ(transaction->HasWrites(), has_written);
-    EXPECT_EQ(transaction->PendingTableCounters(TableId(1)).row_count, 0);
-    walk.End();
-    ASSERT_TRUE(reader->Rollback().ok());
-    // What it has claimed is still its own.
-    ASSERT_TRUE(Insert(*transaction, Row(2, 20, "b")).ok());
-    ASSERT_TRUE(writer.Delete({Row(2, 20, "b").data()}).ok());
-    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
-    EXPECT_EQ(Committed(), EntriesOf({Row(1, unique, "a")}));
-    EXPECT_EQ(live[TableId(1)].row_count, 1);
-  }
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ void Handler::BindWriter() {
   if (writer_bound_ && !IsSequence()) return;
   writer_.Bind(&ActiveTransaction(), access_.get(), LockSettings(ha_thd()));
   if (is_refereed_) writer_.SetGuard(referee_.get());
+  // REPLACE, ON DUPLICATE KEY UPDATE, and rows of a replica in idempotent mode. HA_EXTRA_WRITE_CAN_REPLACE is not told of a table with
+  // triggers for deletions.
+  if (ha_thd()->lex->duplicates != DUP_ERROR) writer_.SetChangesDuplicates();
   writer_bound_ = true;
 }
 

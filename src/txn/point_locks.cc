@@ -116,6 +116,16 @@ void PointLocks::Unlock(LockOwner& owner, LockRequest* handle) {
   RemoveHolder(shard, handle);
 }
 
+void PointLocks::Weaken(LockOwner&, LockRequest* handle) {
+  LockEntry* entry = handle->entry;
+  LockShard& shard = ShardOf(entry->hash);
+  std::lock_guard shard_lock(shard.mutex);
+  std::unique_lock graph_lock(wait_mutex_, std::defer_lock);
+  if (entry->waiters != nullptr) graph_lock.lock();
+  handle->mode = LockMode::kShared;
+  if (entry->waiters != nullptr) GrantWaiters(shard, entry);
+}
+
 void PointLocks::ReleaseAll(LockOwner& owner) {
   while (LockRequest* request = owner.held_) {
     owner.held_ = request->held_next;

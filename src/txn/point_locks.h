@@ -45,6 +45,7 @@ class PointLocks final : public RowLocks {
 
   Status Lock(LockOwner& owner, ByteView key, const LockOptions& options, LockResult* result) override;
   void Unlock(LockOwner& owner, LockRequest* handle) override;
+  void Weaken(LockOwner& owner, LockRequest* handle) override;
   void ReleaseAll(LockOwner& owner) override;
   bool Holds(LockOwner& owner, ByteView key, LockMode mode) const override;
 

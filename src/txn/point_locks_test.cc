@@ -66,6 +66,24 @@ TEST_F(PointLocksTest, TheOnlySharedHolderIsStrengthenedAtOnce) {
   EXPECT_EQ(a.lock_count(), 1u);
 }
 
+TEST_F(PointLocksTest, WhatIsWeakenedLetsSharedOnesIn) {
+  LockResult result;
+  EXPECT_EQ(Lock(a, "k", kX, &result), Code::kOk);
+  Waiter shared(locks, b, "k", kS);
+  AwaitWaiting(locks, 1);
+  Waiter exclusive(locks, c, "k", kX);
+  AwaitWaiting(locks, 2);
+  locks.Weaken(a, result.handle);
+  EXPECT_EQ(shared.Join(), Code::kOk);
+  EXPECT_EQ(locks.waiting_count(), 1u);
+  EXPECT_TRUE(locks.Holds(a, "k", LockMode::kShared));
+  EXPECT_FALSE(locks.Holds(a, "k", LockMode::kExclusive));
+  locks.Unlock(a, result.handle);
+  EXPECT_EQ(a.lock_count(), 0u);
+  locks.ReleaseAll(b);
+  EXPECT_EQ(exclusive.Join(), Code::kOk);
+}
+
 TEST_F(PointLocksTest, AWaiterGetsTheLockAndKnowsThatItWaited) {
   EXPECT_EQ(Lock(a, "k", kX), Code::kOk);
   Waiter waiter(locks, b, "k", kX);

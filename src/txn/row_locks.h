@@ -190,6 +190,10 @@ class RowLocks {
   // strengthened meanwhile stays strong.
   virtual void Unlock(LockOwner& owner, LockRequest* handle) = 0;
 
+  // Makes an exclusive lock shared, for who has found that the row need only stay as it is. Precondition: it has become exclusive by the
+  // owner's last Lock() of the key, so that nothing was changed under it.
+  virtual void Weaken(LockOwner& owner, LockRequest* handle) = 0;
+
   // Releases everything the owner holds, in time proportional to that.
   virtual void ReleaseAll(LockOwner& owner) = 0;
 

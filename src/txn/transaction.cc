@@ -104,6 +104,8 @@ Status Transaction::Lock(ByteView key, const LockOptions& options, LockResult* r
 
 void Transaction::Unlock(LockRequest* handle) { manager_.locks_.Unlock(*this, handle); }
 
+void Transaction::Weaken(LockRequest* handle) { manager_.locks_.Weaken(*this, handle); }
+
 Status Transaction::CheckUnchangedSinceView(ByteView key) {
   store::PinnedValue then;
   store::PinnedValue now;

@@ -75,6 +75,7 @@ class Transaction final : public LockOwner {
   // kSnapshotConflict, instead of showing them the newest version. Compares contents: a row that
   // was changed and changed back is not a conflict. Holds until the next Begin.
   void SetStrictSnapshot(bool strict) { strict_snapshot_ = strict; }
+  bool is_strict_snapshot() const { return strict_snapshot_; }
 
   // Statement borders. Starting one while one is active does nothing; so does ending none. A
   // statement that changes nothing costs nothing. StartStatement forgets an old Interrupt().
@@ -90,6 +91,7 @@ class Transaction final : public LockOwner {
   // Locks a key of the data family (index id first). RowLocks::Lock tells the rest.
   Status Lock(ByteView key, const LockOptions& options, LockResult* result);
   void Unlock(LockRequest* handle);
+  void Weaken(LockRequest* handle);
 
   // Puts a key of the data family where there may have been none: first waits for those who hold a
   // range around it. Errors of a wait: RowLocks::Lock.

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What is locked for a row that is written, or that meets a duplicate, and for whom it waits.
+#include <thread>
+
+#include "base/index_bounds.h"
+#include "dml/row_writer_testing.h"
+#include "txn/range_walk.h"
+
+namespace cairn::dml {
+namespace {
+
+using Code = Status::Code;
+using store::Durability;
+using txn::kNoWait;
+using txn::Transaction;
+
+class RowWriterLocksTest : public SmallTableTest {};
+
+TEST_F(RowWriterLocksTest, KeysBeingWrittenAreLockedForOthers) {
+  auto first = Begin(), second = Begin();
+  ASSERT_TRUE(Insert(*first, Row(1, 10, "a")).ok());
+  EXPECT_TRUE(Insert(*second, Row(1, 20, "b")).Is(Code::kLockBusy));
+  EXPECT_TRUE(Insert(*second, Row(2, 10, "b")).Is(Code::kLockBusy));
+  // Equal values of an index that is not unique do not meet.
+  EXPECT_TRUE(Insert(*second, Row(3, -1, "a")).ok());
+  EXPECT_TRUE(Insert(*first, Row(4, -1, "a")).ok());
+  ASSERT_TRUE(first->Commit(Durability::kOs).ok());
+  EXPECT_TRUE(Insert(*second, Row(1, 20, "b")).Is(Code::kDuplicateKey));
+  ASSERT_TRUE(second->Commit(Durability::kOs).ok());
+  EXPECT_EQ(Committed(), EntriesOf({Row(1, 10, "a"), Row(3, -1, "a"), Row(4, -1, "a")}));
+}
+
+// Who meets a duplicate wants it to stay, and nothing else: others may meet it too, and write what was not written.
+TEST_F(RowWriterLocksTest, ADuplicateIsLockedSharedAndNothingElse) {
+  const TestRecord one = Row(1, 10, "a"), two = Row(2, 20, "b");
+  CommitRows({one, two});
+  auto first = Begin(), second = Begin();
+  for (Transaction* transaction : {first.get(), second.get()}) {
+    EXPECT_TRUE(Insert(*transaction, Row(1, 30, "x")).Is(Code::kDuplicateKey));
+    EXPECT_TRUE(Insert(*transaction, Row(3, 20, "x")).Is(Code::kDuplicateKey));
+    EXPECT_EQ(writer.duplicate_primary_key(), PrimaryKey(two));
+    EXPECT_TRUE(Insert(*transaction, one).Is(Code::kDuplicateKey));
+    EXPECT_EQ(transaction->lock_count(), 2u);
+    for (const TestRecord& row : {one, two}) {
+      EXPECT_TRUE(manager->locks().Holds(*transaction, PrimaryKey(row), txn::LockMode::kShared));
+      EXPECT_FALSE(manager->locks().Holds(*transaction, PrimaryKey(row), txn::LockMode::kExclusive));
+    }
+  }
+  ASSERT_TRUE(Insert(*second, Row(3, 30, "c")).ok());
+  EXPECT_TRUE(second->Lock(PrimaryKey(one), kNoWait, nullptr).Is(Code::kLockBusy));
+  ASSERT_TRUE(first->Rollback().ok());
+  EXPECT_TRUE(second->Lock(PrimaryKey(one), kNoWait, nullptr).ok());
+  ASSERT_TRUE(second->Commit(Durability::kOs).ok());
+  EXPECT_EQ(Committed(), EntriesOf({one, two, Row(3, 30, "c")}));
+}
+
+// What was held before stays as strong as it was.
+TEST_F(RowWriterLocksTest, ADuplicateWeakensNoEarlierLock) {
+  const TestRecord one = Row(1, 10, "a");
+  CommitRows({one});
+  auto transaction = Begin();
+  ASSERT_TRUE(transaction->Lock(PrimaryKey(one), kNoWait, nullptr).ok());
+  ASSERT_TRUE(Insert(*transaction, Row(2, 20, "b")).ok());
+  const uint64_t lock_count = transaction->lock_count();
+  EXPECT_TRUE(Insert(*transaction, Row(1, 30, "x")).Is(Code::kDuplicateKey));
+  EXPECT_TRUE(Insert(*transaction, Row(2, 30, "x")).Is(Code::kDuplicateKey));
+  EXPECT_TRUE(Insert(*transaction, Row(3, 20, "x")).Is(Code::kDuplicateKey));
+  EXPECT_TRUE(Insert(*transaction, Row(3, 10, "x")).Is(Code::kDuplicateKey));
+  EXPECT_EQ(transaction->lock_count(), lock_count);
+  for (const TestRecord& row : {one, Row(2, 20, "b")}) {
+    EXPECT_TRUE(manager->locks().Holds(*transaction, PrimaryKey(row), txn::LockMode::kExclusive));
+  }
+  auto other = Begin();
+  EXPECT_TRUE(Insert(*other, Row(4, 20, "x")).Is(Code::kLockBusy));
+}
+
+// REPLACE and ON DUPLICATE KEY UPDATE change the row next: two with shared locks would wait for each other.
+TEST_F(RowWriterLocksTest, ADuplicateThatIsToBeChangedIsLockedExclusively) {
+  const TestRecord one = Row(1, 10, "a"), two = Row(2, 20, "b");
+  CommitRows({one, two});
+  auto first = Begin(), second = Begin();
+  const auto insert = [&](Transaction& transaction, const TestRecord& row) {
+    Bind(transaction);
+    writer.SetChangesDuplicates();
+    return writer.Insert({row.data()});
+  };
+  EXPECT_TRUE(insert(*first, Row(1, 30, "x")).Is(Code::kDuplicateKey));
+  EXPECT_TRUE(insert(*first, Row(3, 20, "x")).Is(Code::kDuplicateKey));
+  for (const TestRecord& row : {one, two}) {
+    EXPECT_TRUE(manager->locks().Holds(*first, PrimaryKey(row), txn::LockMode::kExclusive));
+    EXPECT_TRUE(insert(*second, row).Is(Code::kLockBusy));
+    EXPECT_TRUE(Insert(*second, row).Is(Code::kLockBusy));
+  }
+  EXPECT_TRUE(insert(*second, Row(4, 20, "x")).Is(Code::kLockBusy));
+  // The key of the row to be written, until it is.
+  EXPECT_TRUE(Insert(*second, Row(3, 40, "x")).Is(Code::kLockBusy));
+}
+
+// A unique key whose row another transaction is deleting is neither free nor taken until that ends.
+TEST_F(RowWriterLocksTest, AUniqueKeyWaitsForTheDeletionOfItsRow) {
+  for (const bool commits : {true, false}) {
+    SCOPED_TRACE(commits);
+    const int32_t unique = commits ? 10 : 20;
+    CommitRows({Row(unique, unique, "a")});
+    auto first = Begin(), second = Begin();
+    Bind(*first);
+    const TestRecord old = Row(unique, unique, "a");
+    ByteBuffer key;
+    access->primary().EncodePrimaryKey(old.data(), 0, &key);
+    ASSERT_TRUE(first->Lock(key.view(), kNoWait, nullptr).ok());
+    ASSERT_TRUE(writer.Delete({old.data()}).ok());
+    Status inserted;
+    std::thread other([&] {
+      RowWriter second_writer;
+      second->StartStatement();
+      second_writer.Bind(second.get(), access.get(), {.mode = txn::LockMode::kExclusive});
+      inserted = second_writer.Insert({Row(unique + 1, unique, "b").data()});
+    });
+    while (manager->locks().waiting_count() == 0) std::this_thread::yield();
+    ASSERT_TRUE((commits ? first->Commit(Durability::kOs) : first->Rollback()).ok());
+    other.join();
+    EXPECT_EQ(inserted.ok(), commits) << inserted.ToString();
+    EXPECT_EQ(inserted.Is(Code::kDuplicateKey), !commits) << inserted.ToString();
+    ASSERT_TRUE(second->Commit(Durability::kOs).ok());
+  }
+  EXPECT_EQ(Committed(), EntriesOf({Row(11, 10, "b"), Row(20, 20, "a")}));
+}
+
+// Not everybody undoes the statement after a wait in vain. All of an index is locked by a reader, so that a row gets no entry there.
+TEST_F(RowWriterLocksTest, ARowThatWaitsInVainForARangeChangesNothing) {
+  const TestRecord one = Row(1, 10, "a");
+  CommitRows({one});
+  for (const bool has_written : {false, true}) {
+    SCOPED_TRACE(has_written);
+    const IndexId index = access->indexes()[2].id();
+    const IndexBounds bounds(index);
+    auto reader = Begin(), transaction = Begin();
+    txn::RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), index, bounds.lower(), bounds.upper(), true, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.ExtendToEnd());
+    ByteBuffer key;
+    access->primary().EncodePrimaryKey(one.data(), 0, &key);
+    ASSERT_TRUE(transaction->Lock(key.view(), kNoWait, nullptr).ok());
+    if (has_written) {
+      ASSERT_TRUE(Update(*transaction, one, Row(1, 11, "a"), {1}).ok());
+    }
+    const int32_t unique = has_written ? 11 : 10;
+    EXPECT_TRUE(Insert(*transaction, Row(2, 20, "b")).Is(Code::kLockBusy));
+    EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(3, 30, "c"), {0, 1, 2}).Is(Code::kLockBusy));
+    EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(1, unique, "d"), {2}).Is(Code::kLockBusy));
+    EXPECT_EQ(transaction->HasWrites(), has_written);
+    EXPECT_EQ(transaction->PendingTableCounters(TableId(1)).row_count, 0);
+    walk.End();
+    ASSERT_TRUE(reader->Rollback().ok());
+    // What it has claimed is still its own.
+    ASSERT_TRUE(Insert(*transaction, Row(2, 20, "b")).ok());
+    ASSERT_TRUE(writer.Delete({Row(2, 20, "b").data()}).ok());
+    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+    EXPECT_EQ(Committed(), EntriesOf({Row(1, unique, "a")}));
+    EXPECT_EQ(live[TableId(1)].row_count, 1);
+  }
+}
+
+}  // namespace
+}  // namespace cairn::dml
