@@ -27,6 +27,7 @@ void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* 
   try_options_ = lock_options_;
   try_options_.wait = txn::LockWait::kNoWait;
   changes_duplicates_ = false;
+  range_key_.Clear();
   row_value_.ShrinkAbove(kKeptBufferBytes);
   build_ = table->table().build();
   if (build_ != nullptr) BindBuild();
@@ -74,14 +75,36 @@ void RowWriter::GiveBack(txn::LockRequest* lock) {
   transaction_->Unlock(lock);
 }
 
-// Makes a change that begins with claims. If it comes to nothing, nobody need wait for the keys it would have written.
+// Makes a change that begins with claims, again each time that it has met a range and waited.
 template <typename Change>
 Status RowWriter::ClaimAndChange(const Change& change) {
-  claims_.clear();
-  Status status = change();
-  if (status.Is(Status::Code::kDuplicateKey) && !changes_duplicates_) {
-    for (txn::LockRequest* claim : claims_) GiveBack(claim);
+  for (;;) {
+    claims_.clear();
+    Status status = change();
+    if (status.ok()) return status;
+    CAIRN_RETURN_IF_ERROR(PrepareAgain(std::move(status)));
   }
+}
+
+// Whether the change that failed can be made again. It has come to nothing if its error is an expected one, so nobody need wait for the keys
+// that it would have written: neither while this transaction waits for who holds a range there, and may want them, nor afterwards.
+Status RowWriter::PrepareAgain(Status status) {
+  switch (status.code()) {
+    case Status::Code::kDuplicateKey:
+      if (changes_duplicates_) return status;
+      break;
+    case Status::Code::kLockBusy:
+    case Status::Code::kLockTimeout:
+    case Status::Code::kInterrupted:
+    case Status::Code::kNoReferencedRow:
+      break;
+    default:
+      return status;
+  }
+  for (txn::LockRequest* claim : claims_) GiveBack(claim);
+  if (range_key_.view().empty()) return status;
+  status = transaction_->WaitForRanges(range_key_.view(), lock_options_);
+  range_key_.Clear();
   return status;
 }
 
@@ -111,7 +134,8 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
   return ClaimUniqueKey(index);
 }
 
-// The key is new_entry_'s. Of an entry that is there the row's lock is enough, as the entry goes with a change of the row.
+// The key is new_entry_'s. Of an entry that is there the row's lock is enough, as the entry goes with a change of the row. Who is changing
+// it may put another entry of this key, so its own lock is not kept while that one is waited for.
 Status RowWriter::ClaimUniqueKey(size_t index) {
   for (;;) {
     txn::LockResult lock;
@@ -121,8 +145,8 @@ Status RowWriter::ClaimUniqueKey(size_t index) {
       return Status::Ok();
     }
     CAIRN_RETURN_IF_ERROR(std::move(status));
-    status = LockDuplicate(index);
     if (lock.newly_acquired) GiveBack(lock.handle);
+    status = LockDuplicate(index);
     if (!status.Is(Status::Code::kNotFound)) return status;
   }
 }
@@ -149,10 +173,15 @@ Status RowWriter::LockDuplicate(size_t index) {
   return status;
 }
 
-// Also for an entry that keeps its key and changes its value: that may make it match where it did not.
-Status RowWriter::InsertEntry(const Entry& entry) {
-  return transaction_->Insert(entry.key.view(), entry.value.view(), lock_options_);
+// What may not have been there. Waits for nobody.
+Status RowWriter::InsertKey(ByteView key, ByteView value) {
+  Status status = transaction_->Insert(key, value, try_options_);
+  if (status.Is(Status::Code::kLockBusy)) range_key_.Assign(key);
+  return status;
 }
+
+// Also for an entry that keeps its key and changes its value: that may make it match where it did not.
+Status RowWriter::InsertEntry(const Entry& entry) { return InsertKey(entry.key.view(), entry.value.view()); }
 
 Status RowWriter::RemoveEntry(size_t index, ByteView key) {
   return table_->RemovesSingly(index) ? transaction_->SingleDelete(Family::kData, key)
@@ -181,7 +210,7 @@ Status RowWriter::InsertClaimed(const RowRef& row) {
 Status RowWriter::PutRow(const RowRef& row) {
   row_value_.Clear();
   table_->rows().Encode(row.record, &row_value_);
-  CAIRN_RETURN_IF_ERROR(transaction_->Insert(new_primary_.view(), row_value_.view(), lock_options_));
+  CAIRN_RETURN_IF_ERROR(InsertKey(new_primary_.view(), row_value_.view()));
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     new_entry_.key.Clear();
     new_entry_.value.Clear();
@@ -201,7 +230,7 @@ Status RowWriter::InsertEncoded(size_t index, ByteView key, ByteView value) {
       new_entry_.key.Assign(key);
       CAIRN_RETURN_IF_ERROR(ClaimUniqueKey(index));
     }
-    return transaction_->Insert(key, value, lock_options_);
+    return InsertKey(key, value);
   });
 }
 
@@ -285,7 +314,7 @@ Status RowWriter::ReplaceRow(const RowRef& old_row, const RowRef& new_row, const
   if (primary_changed_) CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
   const bool is_new_key = primary_changed_ || MayRespellPrimary(touched);
   CAIRN_RETURN_IF_ERROR(is_new_key
-                            ? transaction_->Insert(new_primary_.view(), row_value_.view(), lock_options_)
+                            ? InsertKey(new_primary_.view(), row_value_.view())
                             : transaction_->Put(Family::kData, new_primary_.view(), row_value_.view()));
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     // A primary key that only changed its spelling under the collation keeps its bytes, but an

@@ -38,7 +38,7 @@ class RowGuard {
 // duplicate is found before anything is changed.
 //
 // Locks: exclusive ones on the primary key and on every unique entry that is written. What is inserted
-// into a range that another transaction has locked waits for its end. After kDuplicateKey the row in the way is locked, shared unless
+// into a range that another transaction has locked waits for its end, without them. After kDuplicateKey the row in the way is locked, shared unless
 // SetChangesDuplicates() was called, and what was locked for the row that was not written is not locked any more.
 //
 // While indexes of the table are being built (Table::build()), each change of their entries is noted as
@@ -98,6 +98,7 @@ class RowWriter {
     if (lock.newly_acquired) claims_.push_back(lock.handle);
   }
   void GiveBack(txn::LockRequest* lock);
+  Status PrepareAgain(Status status);
   template <typename Change>
   Status ClaimAndChange(const Change& change);
   Status ClaimPrimary();
@@ -109,6 +110,7 @@ class RowWriter {
   Status ReplaceRow(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   Status RemoveRow(const RowRef& row);
   Status RemoveEntry(size_t index, ByteView key);
+  Status InsertKey(ByteView key, ByteView value);
   Status InsertEntry(const Entry& entry);
   Status UpdateEntry(size_t index, const RowRef& old_row, const RowRef& new_row);
   Status CompareWithView(const RowRef& old_row);
@@ -129,6 +131,7 @@ class RowWriter {
   txn::LockOptions try_options_;  // the same without waiting
   bool changes_duplicates_ = false;
   std::vector<txn::LockRequest*> claims_;  // locks of keys that the change under way is to write, acquired by it
+  ByteBuffer range_key_;  // what it could not put, as others hold a range around it
 
   ByteBuffer old_primary_;
   ByteBuffer new_primary_;

@@ -146,20 +146,99 @@ TEST_F(RowWriterLocksTest, ARowThatWaitsInVainForARangeChangesNothing) {
       ASSERT_TRUE(Update(*transaction, one, Row(1, 11, "a"), {1}).ok());
     }
     const int32_t unique = has_written ? 11 : 10;
+    const uint64_t lock_count = transaction->lock_count();
     EXPECT_TRUE(Insert(*transaction, Row(2, 20, "b")).Is(Code::kLockBusy));
     EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(3, 30, "c"), {0, 1, 2}).Is(Code::kLockBusy));
     EXPECT_TRUE(Update(*transaction, Row(1, unique, "a"), Row(1, unique, "d"), {2}).Is(Code::kLockBusy));
     EXPECT_EQ(transaction->HasWrites(), has_written);
     EXPECT_EQ(transaction->PendingTableCounters(TableId(1)).row_count, 0);
     walk.End();
+    // Nor does it keep the keys.
+    ASSERT_TRUE(reader->Lock(PrimaryKey(Row(2, 20, "b")), kNoWait, nullptr).ok());
+    EXPECT_EQ(transaction->lock_count(), lock_count);
     ASSERT_TRUE(reader->Rollback().ok());
-    // What it has claimed is still its own.
     ASSERT_TRUE(Insert(*transaction, Row(2, 20, "b")).ok());
     ASSERT_TRUE(writer.Delete({Row(2, 20, "b").data()}).ok());
     ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
     EXPECT_EQ(Committed(), EntriesOf({Row(1, unique, "a")}));
     EXPECT_EQ(live[TableId(1)].row_count, 1);
   }
+}
+
+// An insertion on a thread of its own, which may wait.
+class Insertion {
+ public:
+  Insertion(Transaction& transaction, const catalog::TableAccess& access, const codec::testing::TestRecord& record)
+      : thread_([this, &transaction, &access, record] {
+          transaction.StartStatement();
+          writer_.Bind(&transaction, &access, {.mode = txn::LockMode::kExclusive});
+          status_ = writer_.Insert({record.data()});
+        }) {}
+  Status Join() {
+    thread_.join();
+    return std::move(status_);
+  }
+  const RowWriter& writer() const { return writer_; }
+
+ private:
+  RowWriter writer_;
+  Status status_;
+  std::thread thread_;
+};
+
+// Whoever holds the range may insert there himself: who waits for him has nothing that he could want.
+TEST_F(RowWriterLocksTest, WhoWaitsForARangeKeepsNoKeyOfTheRow) {
+  for (const size_t index : {0, 1, 2}) {
+    SCOPED_TRACE(index);
+    const IndexId id = access->indexes()[index].id();
+    const IndexBounds bounds(id);
+    auto reader = Begin(), other = Begin();
+    const int32_t at = static_cast<int32_t>(index) * 10 + 1;
+    const TestRecord row = Row(at, at, "b");
+    txn::RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), id, bounds.lower(), bounds.upper(), true, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.ExtendToEnd());
+    walk.End();
+    Insertion insertion(*other, *access, row);
+    while (manager->locks().waiting_count() == 0) std::this_thread::yield();
+    EXPECT_EQ(other->lock_count(), 0u);
+    EXPECT_TRUE(Insert(*reader, row).ok());
+    ASSERT_TRUE(reader->Commit(Durability::kOs).ok());
+    EXPECT_TRUE(insertion.Join().Is(Code::kDuplicateKey));
+    EXPECT_EQ(insertion.writer().duplicate_index(), 0u);
+    EXPECT_EQ(other->lock_count(), 1u);
+    EXPECT_FALSE(other->HasWrites());
+    EXPECT_EQ(manager->locks().deadlock_count(), 0u);
+  }
+}
+
+// The same of who waits for the row of a unique entry: another row may get the entry meanwhile.
+TEST_F(RowWriterLocksTest, WhoWaitsForARowDoesNotKeepItsUniqueEntry) {
+  for (const bool inserts : {true, false}) {
+    SCOPED_TRACE(inserts);
+    const TestRecord old = Row(inserts ? 1 : 4, 10, "c");
+    if (inserts) CommitRows({old});
+    auto first = Begin(), second = Begin();
+    ASSERT_TRUE(first->Lock(PrimaryKey(old), kNoWait, nullptr).ok());
+    Bind(*first);
+    ASSERT_TRUE(writer.Delete({old.data()}).ok());
+    Insertion insertion(*second, *access, Row(9, 10, "b"));
+    while (manager->locks().waiting_count() == 0) std::this_thread::yield();
+    EXPECT_EQ(second->lock_count(), 1u);
+    if (inserts) {
+      EXPECT_TRUE(Insert(*first, Row(4, 10, "c")).ok());
+    }
+    ASSERT_TRUE(first->Commit(Durability::kOs).ok());
+    const Status status = insertion.Join();
+    EXPECT_EQ(status.Is(Code::kDuplicateKey), inserts) << status.ToString();
+    EXPECT_EQ(insertion.writer().duplicate_primary_key(), PrimaryKey(inserts ? Row(4, 10, "c") : old));
+    // The row that was waited for is nobody's business any more.
+    EXPECT_EQ(second->lock_count(), inserts ? 1u : 2u);
+    ASSERT_TRUE(second->Commit(Durability::kOs).ok());
+    EXPECT_EQ(manager->locks().deadlock_count(), 0u);
+  }
+  EXPECT_EQ(Committed(), EntriesOf({Row(9, 10, "b")}));
 }
 
 }  // namespace

@@ -18,16 +18,29 @@ bool IsLocked(const RangeHolding& holding, ByteView key) {
   return after != holding.locked.begin() && key < std::prev(after)->second;
 }
 
+// Of those in one index.
+uint64_t FirstHolder(const std::vector<RangeHolding*>& holdings, const LockOwner& owner, ByteView key) {
+  for (const RangeHolding* holding : holdings) {
+    if (holding->owner != &owner && IsLocked(*holding, key)) return holding->owner->id();
+  }
+  return 0;
+}
+
 }  // namespace
+
+uint64_t RangeLocks::HolderOf(const LockOwner& owner, IndexId index, ByteView key) const {
+  const Shard& shard = ShardOf(index);
+  std::lock_guard lock(shard.mutex);
+  const auto found = shard.holdings.find(index.value);
+  return found == shard.holdings.end() ? 0 : FirstHolder(found->second, owner, key);
+}
 
 uint64_t RangeLocks::FindHolder(const LockOwner& owner, IndexId index, ByteView key) {
   Shard& shard = ShardOf(index);
   std::lock_guard lock(shard.mutex);
   const auto found = shard.holdings.find(index.value);
   if (found == shard.holdings.end()) return 0;
-  for (const RangeHolding* holding : found->second) {
-    if (holding->owner != &owner && IsLocked(*holding, key)) return holding->owner->id();
-  }
+  if (const uint64_t holder_id = FirstHolder(found->second, owner, key); holder_id != 0) return holder_id;
   for (const RangeHolding* holding : found->second) {
     if (holding->owner == &owner) continue;
     for (WalkedRange* walk = holding->walks; walk != nullptr; walk = walk->next) {

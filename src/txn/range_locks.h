@@ -62,6 +62,9 @@ class RangeLocks {
   // been told.
   uint64_t FindHolder(const LockOwner& owner, IndexId index, ByteView key);
 
+  // The same for who does not put the key yet: nobody is told.
+  uint64_t HolderOf(const LockOwner& owner, IndexId index, ByteView key) const;
+
   // Puts a walk with its bounds and locked part into the table. `holdings` is the owner's list.
   using Holdings = std::vector<std::unique_ptr<RangeHolding>>;
   void Begin(LockOwner& owner, IndexId index, Holdings* holdings, WalkedRange* walk);

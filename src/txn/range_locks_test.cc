@@ -193,6 +193,20 @@ TEST_F(RangeLocksTest, AnInsertionWaitsForTheEndOfTheHolder) {
   EXPECT_TRUE(writer->Commit(Durability::kOs).ok());
 }
 
+// Who waits before he puts the key is no arrival: the walk would look again for nothing.
+TEST_F(RangeLocksTest, WhoAsksForTheHolderIsNoArrival) {
+  auto reader = Begin(), writer = Begin();
+  RangeWalk walk;
+  ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
+  ASSERT_TRUE(walk.Look().ok());
+  EXPECT_TRUE(writer->WaitForRanges(K("m"), kNoWait).ok());
+  EXPECT_TRUE(walk.Extend(K("p")));
+  EXPECT_TRUE(writer->WaitForRanges(K("m"), kNoWait).Is(Code::kLockBusy));
+  EXPECT_TRUE(reader->WaitForRanges(K("m"), kNoWait).ok());
+  EXPECT_TRUE(writer->WaitForRanges(K("q"), kNoWait).ok());
+  EXPECT_EQ(writer->lock_count(), 0u);
+}
+
 TEST_F(RangeLocksTest, TwoHoldersWhoInsertAreADeadlock) {
   auto one = Begin(), two = Begin();
   RangeWalk walk_one, walk_two;

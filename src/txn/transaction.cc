@@ -162,6 +162,13 @@ Status Transaction::Insert(ByteView key, ByteView value, const LockOptions& opti
   }
 }
 
+Status Transaction::WaitForRanges(ByteView key, const LockOptions& options) {
+  while (const uint64_t holder_id = manager_.ranges_.HolderOf(*this, IndexOf(key), key)) {
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(holder_id).view(), options));
+  }
+  return Status::Ok();
+}
+
 // Who holds ranges also holds a lock on its own number, so that waiting for it is an ordinary wait. So it is with claims.
 Status Transaction::WaitForKey(ByteView key, const LockOptions& options) {
   LockOptions shared = options;

@@ -97,6 +97,9 @@ class Transaction final : public LockOwner {
   // range around it. Errors of a wait: RowLocks::Lock.
   Status Insert(ByteView key, ByteView value, const LockOptions& options);
 
+  // Waits while others hold a range around the key, for who lets go of his own locks first: Insert() may find another one then.
+  Status WaitForRanges(ByteView key, const LockOptions& options);
+
   // Range locks, by RangeWalk only.
   Status BeginRange(IndexId index, WalkedRange* walk);
   void EndRange(WalkedRange* walk);
