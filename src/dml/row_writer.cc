@@ -56,8 +56,10 @@ Status RowWriter::LockAndFind(ByteView key, txn::LockResult* lock) {
 // under a shared lock first. A strict read view compares only what is locked exclusively.
 Status RowWriter::AwaitAndFind(ByteView key, txn::LockResult* lock) {
   const auto find = [&] { return transaction_->GetBy(&points_, key, View::kNewest, /*is_newly_locked=*/false, &found_); };
+  uint64_t ends_us = 0;
+  const txn::LockOptions exclusive = lock_options_.Together(&ends_us);
   if (!changes_duplicates_ && !transaction_->is_strict_snapshot()) {
-    txn::LockOptions shared = lock_options_;
+    txn::LockOptions shared = exclusive;
     shared.mode = txn::LockMode::kShared;
     CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, shared, lock));
     Status status = find();
@@ -65,7 +67,7 @@ Status RowWriter::AwaitAndFind(ByteView key, txn::LockResult* lock) {
     // Two who kept it would wait for each other.
     if (lock->newly_acquired) transaction_->Unlock(lock->handle);
   }
-  CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, lock_options_, lock));
+  CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, exclusive, lock));
   return find();
 }
 
@@ -78,17 +80,18 @@ void RowWriter::GiveBack(txn::LockRequest* lock) {
 // Makes a change that begins with claims, again each time that it has met a range and waited.
 template <typename Change>
 Status RowWriter::ClaimAndChange(const Change& change) {
+  uint64_t ends_us = 0;
   for (;;) {
     claims_.clear();
     Status status = change();
     if (status.ok()) return status;
-    CAIRN_RETURN_IF_ERROR(PrepareAgain(std::move(status)));
+    CAIRN_RETURN_IF_ERROR(PrepareAgain(std::move(status), &ends_us));
   }
 }
 
 // Whether the change that failed can be made again. It has come to nothing if its error is an expected one, so nobody need wait for the keys
 // that it would have written: neither while this transaction waits for who holds a range there, and may want them, nor afterwards.
-Status RowWriter::PrepareAgain(Status status) {
+Status RowWriter::PrepareAgain(Status status, uint64_t* ends_us) {
   switch (status.code()) {
     case Status::Code::kDuplicateKey:
       if (changes_duplicates_) return status;
@@ -103,7 +106,7 @@ Status RowWriter::PrepareAgain(Status status) {
   }
   for (txn::LockRequest* claim : claims_) GiveBack(claim);
   if (range_key_.view().empty()) return status;
-  status = transaction_->WaitForRanges(range_key_.view(), lock_options_);
+  status = transaction_->WaitForRanges(range_key_.view(), lock_options_.Together(ends_us));
   range_key_.Clear();
   return status;
 }
@@ -137,6 +140,7 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
 // The key is new_entry_'s. Of an entry that is there the row's lock is enough, as the entry goes with a change of the row. Who is changing
 // it may put another entry of this key, so its own lock is not kept while that one is waited for.
 Status RowWriter::ClaimUniqueKey(size_t index) {
+  uint64_t ends_us = 0;
   for (;;) {
     txn::LockResult lock;
     Status status = LockAndFind(new_entry_.key.view(), &lock);
@@ -146,19 +150,19 @@ Status RowWriter::ClaimUniqueKey(size_t index) {
     }
     CAIRN_RETURN_IF_ERROR(std::move(status));
     if (lock.newly_acquired) GiveBack(lock.handle);
-    status = LockDuplicate(index);
+    status = LockDuplicate(index, &ends_us);
     if (!status.Is(Status::Code::kNotFound)) return status;
   }
 }
 
 // Locks the row of the entry that was found. Who is deleting or changing the row has locked it: the outcome decides, so the entry counts
 // (kDuplicateKey) only if it is still there, and the row's, once the lock was got. Else it is to be looked for again: kNotFound.
-Status RowWriter::LockDuplicate(size_t index) {
+Status RowWriter::LockDuplicate(size_t index, uint64_t* ends_us) {
   const codec::IndexCodec& codec = table_->indexes()[index];
   duplicate_index_ = index;
   duplicate_primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
-  txn::LockOptions options = lock_options_;
+  txn::LockOptions options = lock_options_.Together(ends_us);
   if (!changes_duplicates_) options.mode = txn::LockMode::kShared;
   txn::LockResult lock;
   CAIRN_RETURN_IF_ERROR(transaction_->Lock(duplicate_primary_key_.view(), options, &lock));

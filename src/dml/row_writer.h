@@ -98,13 +98,13 @@ class RowWriter {
     if (lock.newly_acquired) claims_.push_back(lock.handle);
   }
   void GiveBack(txn::LockRequest* lock);
-  Status PrepareAgain(Status status);
+  Status PrepareAgain(Status status, uint64_t* ends_us);
   template <typename Change>
   Status ClaimAndChange(const Change& change);
   Status ClaimPrimary();
   Status ClaimUnique(size_t index, const uint8_t* record);
   Status ClaimUniqueKey(size_t index);
-  Status LockDuplicate(size_t index);
+  Status LockDuplicate(size_t index, uint64_t* ends_us);
   Status InsertClaimed(const RowRef& row);
   Status PutRow(const RowRef& row);
   Status ReplaceRow(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);

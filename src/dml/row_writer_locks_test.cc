@@ -14,7 +14,13 @@ using store::Durability;
 using txn::kNoWait;
 using txn::Transaction;
 
-class RowWriterLocksTest : public SmallTableTest {};
+class RowWriterLocksTest : public SmallTableTest {
+ protected:
+  void SetUp() override {
+    lock_options.now_us = txn::TestClock::NowUs;
+    SmallTableTest::SetUp();
+  }
+};
 
 TEST_F(RowWriterLocksTest, KeysBeingWrittenAreLockedForOthers) {
   auto first = Begin(), second = Begin();
@@ -211,6 +217,29 @@ TEST_F(RowWriterLocksTest, WhoWaitsForARangeKeepsNoKeyOfTheRow) {
     EXPECT_FALSE(other->HasWrites());
     EXPECT_EQ(manager->locks().deadlock_count(), 0u);
   }
+}
+
+TEST_F(RowWriterLocksTest, OneRangeAfterTheOtherIsWaitedForInOneTime) {
+  const IndexBounds bounds(access->indexes()[2].id());
+  auto one = Begin(), two = Begin(), other = Begin();
+  txn::RangeWalk walk_one, walk_two;
+  for (auto [reader, walk] : {std::pair(one.get(), &walk_one), std::pair(two.get(), &walk_two)}) {
+    ASSERT_TRUE(walk->Begin(reader, access->indexes()[2].id(), bounds.lower(), bounds.upper(), true, true).ok());
+    ASSERT_TRUE(walk->Look().ok());
+    ASSERT_TRUE(walk->ExtendToEnd());
+  }
+  RowWriter other_writer;
+  const auto insert = [&] {
+    other->StartStatement();
+    other_writer.Bind(other.get(), access.get(), {.mode = txn::LockMode::kExclusive});
+    return other_writer.Insert({Row(1, 10, "a").data()});
+  };
+  ExpectOneTime(insert, *other, [&] {
+    walk_one.End();
+    EXPECT_TRUE(one->Rollback().ok());
+  });
+  EXPECT_EQ(other->lock_count(), 0u);
+  EXPECT_FALSE(other->HasWrites());
 }
 
 // The same of who waits for the row of a unique entry: another row may get the entry meanwhile.

@@ -76,25 +76,36 @@ Status IndexScan::EndOrError(bool forward) {
 
 // Locks the range up to where the cursor stands. When that is not complete, the cursor may miss
 // entries there, and stands anew behind the last complete one.
-Status IndexScan::Cover(bool* complete) {
-  *complete = true;
+Status IndexScan::Cover() {
   if (!range_.is_active()) return Status::Ok();
+  bool complete;
+  CAIRN_RETURN_IF_ERROR(Extend(&complete));
+  uint64_t ends_us = 0;  // of the waits until the walk gets on
+  while (!complete) {
+    CAIRN_RETURN_IF_ERROR(LookAgain(&ends_us));
+    if (reader_->transaction().is_interrupted()) return Status::Of(Status::Code::kInterrupted);
+    CAIRN_RETURN_IF_ERROR(Extend(&complete));
+  }
+  return Status::Ok();
+}
+
+Status IndexScan::Extend(bool* complete) {
   if (cursor_.Valid()) {
     *complete = range_.Extend(cursor_.key());
   } else {
     CAIRN_RETURN_IF_ERROR(cursor_.status());
     *complete = range_.ExtendToEnd();
   }
-  return *complete ? Status::Ok() : CoverAgain();
+  return Status::Ok();
 }
 
-Status IndexScan::CoverAgain() {
+Status IndexScan::LookAgain(uint64_t* ends_us) {
   if (const txn::PendingEntry* pending = range_.blocker(); pending != nullptr) {
     // Its transaction holds the row's lock until it ends.
     primary_key_.Clear();
     CAIRN_RETURN_IF_ERROR(
         reader_->table().indexes()[options_.index].PrimaryKeyOf(pending->key, pending->value, &primary_key_));
-    CAIRN_RETURN_IF_ERROR(reader_->WaitForRow(primary_key_.view()));
+    CAIRN_RETURN_IF_ERROR(reader_->WaitForRow(primary_key_.view(), ends_us));
   }
   CAIRN_RETURN_IF_ERROR(range_.Look());
   CAIRN_RETURN_IF_ERROR(OpenCursor());
@@ -135,12 +146,7 @@ Status IndexScan::Move(bool forward, FoundRow* row) {
 // Finds the next entry, from where the cursor stands, that passes the filter and still has its row.
 Status IndexScan::Settle(bool forward, FoundRow* row) {
   for (;;) {
-    bool complete;
-    CAIRN_RETURN_IF_ERROR(Cover(&complete));
-    if (!complete) {
-      if (reader_->transaction().is_interrupted()) return Status::Of(Status::Code::kInterrupted);
-      continue;
-    }
+    CAIRN_RETURN_IF_ERROR(Cover());
     if (!cursor_.Valid()) return EndOrError(forward);
     bool take = true;
     if (options_.filter != nullptr) {

@@ -107,8 +107,9 @@ class IndexScan {
   Status OpenCursor();
   Status OpenBetweenBounds(bool forward);
   Status BeginRange(bool forward, ByteView lower, ByteView upper);
-  Status Cover(bool* complete);
-  Status CoverAgain();
+  Status Cover();
+  Status Extend(bool* complete);
+  Status LookAgain(uint64_t* ends_us);
   Status Move(bool forward, FoundRow* row);
   Status Settle(bool forward, FoundRow* row);
   Status Take(FoundRow* row, bool* take);

@@ -19,7 +19,10 @@ using txn::Transaction;
 
 class RangeScanTest : public ::testing::Test, public ScanFixture {
  protected:
-  void SetUp() override { OpenAll(); }
+  void SetUp() override {
+    lock_options.now_us = txn::TestClock::NowUs;
+    OpenAll();
+  }
 
   static ReadMode Ranges(LockWait wait = LockWait::kNoWait, bool skip_locked = false) {
     ReadMode mode = Locking(wait, skip_locked);
@@ -184,6 +187,39 @@ TEST_F(RangeScanTest, AnUncommittedRowInTheWayIsWaitedFor) {
         if (commits) CommitRemoval({{20, 20, 20}});
       }
     }
+  }
+}
+
+// As long as it does not get on: each row that it has come to is another wait.
+TEST_F(RangeScanTest, AWalkWaitsForOnePendingRowAfterTheOtherInOneTime) {
+  CommitRows({{10, 10, 10}, {40, 40, 40}});
+  for (const bool commits : {false, true}) {
+    SCOPED_TRACE(commits);
+    auto one = Begin(), two = Begin(), transaction = Begin();
+    ASSERT_TRUE(InsertRow(*one, {20, 20, 20}).ok());
+    ASSERT_TRUE(InsertRow(*two, {30, 30, 30}).ok());
+    std::string text;
+    const auto walk = [&] {
+      text = WalkAll(*transaction, kPrimary, Ranges(LockWait::kWait));
+      return text == "10 lock wait timeout" ? Status::Of(Code::kLockTimeout) : Status::Ok();
+    };
+    if (!commits) {
+      ExpectOneTime(walk, *transaction, [&] { EXPECT_TRUE(one->Rollback().ok()); });
+      continue;
+    }
+    auto walked = std::async(std::launch::async, walk);
+    WaitUntilWaiting(1);
+    txn::TestClock::PassHour();
+    ASSERT_TRUE(one->Commit(Durability::kOs).ok());
+    const std::string pending = PrimaryKey(30);
+    const auto waits_there = [&] {
+      const auto waits = manager->locks().ListWaits();
+      return waits.size() == 1 && waits[0].key == pending;
+    };
+    while (!waits_there() && walked.wait_for(std::chrono::seconds(0)) != std::future_status::ready) std::this_thread::yield();
+    EXPECT_TRUE(two->Rollback().ok());
+    EXPECT_TRUE(walked.get().ok());
+    EXPECT_EQ(text, "10 20 40");
   }
 }
 

@@ -26,8 +26,8 @@ Status RowReader::TryLockRow(ByteView primary_key) {
   return transaction_->Lock(primary_key, options, &lock_);
 }
 
-Status RowReader::WaitForRow(ByteView primary_key) {
-  txn::LockOptions options = mode_.lock;
+Status RowReader::WaitForRow(ByteView primary_key, uint64_t* ends_us) {
+  txn::LockOptions options = mode_.lock.Together(ends_us);
   options.mode = txn::LockMode::kShared;
   txn::LockResult got;
   CAIRN_RETURN_IF_ERROR(transaction_->Lock(primary_key, options, &got));

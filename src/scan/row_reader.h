@@ -54,8 +54,8 @@ class RowReader {
   // The same, but does not wait: kLockBusy.
   Status TryLockRow(ByteView primary_key);
 
-  // Waits until nobody else has the row locked exclusively, if it may wait.
-  Status WaitForRow(ByteView primary_key);
+  // Waits until nobody else has the row locked exclusively, if it may wait. `ends_us`: txn::LockOptions::Together.
+  Status WaitForRow(ByteView primary_key, uint64_t* ends_us);
 
   // The newest version of a row whose primary key the last call has locked, or the last committed one if it could not;
   // kNotFound when it has gone.

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "txn/lock_table.h"
 #include "txn/row_locks.h"
@@ -39,6 +40,7 @@ class PointLocks final : public RowLocks {
     unsigned shard_count = 64;              // rounded up to a power of two
     WaitObserver* observer = nullptr;       // optional; longer-lived than the table
     size_t deadlock_history_count_max = 16; // of ListDeadlocks
+    uint64_t (*now_us)() = SteadyTimeUs;    // another one in tests, where time is to pass
   };
   explicit PointLocks(const Options& options);
   ~PointLocks() override;

@@ -155,6 +155,25 @@ TEST_F(PointLocksTest, ATimeoutLeavesNothingBehind) {
   EXPECT_EQ(locks.ListLocks(10).size(), 1u);
 }
 
+TEST_F(PointLocksTest, WaitsThatBelongTogetherEndTogether) {
+  for (const char* key : {"k", "l"}) EXPECT_EQ(Lock(a, key, kX), Code::kOk);
+  uint64_t ends_us = 0;
+  const LockOptions together = kX.Together(&ends_us);
+  EXPECT_EQ(Lock(b, "free", together), Code::kOk);
+  EXPECT_EQ(ends_us, 0u);  // nothing was waited for
+  Waiter waiter(locks, b, "k", together);
+  AwaitWaiting(locks, 1);
+  locks.ReleaseAll(a);
+  EXPECT_EQ(waiter.Join(), Code::kOk);
+  EXPECT_NE(ends_us, 0u);
+  EXPECT_EQ(Lock(c, "l", kX), Code::kOk);
+  ends_us = 1;
+  EXPECT_EQ(Lock(b, "l", together), Code::kLockTimeout);
+  EXPECT_EQ(ends_us, 1u);
+  uint64_t others = 0;
+  EXPECT_EQ(together.Together(&others).ends_us, &ends_us);
+}
+
 TEST_F(PointLocksTest, AWaiterThatGivesUpLetsThoseBehindItIn) {
   EXPECT_EQ(Lock(a, "k", kS), Code::kOk);
   Waiter exclusive(locks, b, "k", kX);

@@ -6,8 +6,6 @@
 #include <cassert>
 #include <chrono>
 
-#include "base/clock.h"
-
 namespace cairn::txn {
 namespace {
 
@@ -47,12 +45,20 @@ Status PointLocks::Wait::Run(std::unique_lock<std::mutex>& shard_lock, LockEntry
   return status;
 }
 
+void PointLocks::Wait::SetEnd() {
+  end_us_ = request_->since_us + uint64_t{options_.timeout_ms} * 1000;
+  if (options_.ends_us == nullptr) return;
+  if (*options_.ends_us == 0) *options_.ends_us = end_us_;
+  end_us_ = *options_.ends_us;
+}
+
 void PointLocks::Wait::Enqueue(LockEntry* entry) {
   request_ = shard_.NewRequest(entry);
   request_->owner = &owner_;
   request_->mode = options_.mode;
   request_->upgrades = mine_;
-  request_->since_us = SteadyTimeUs();
+  request_->since_us = locks_.options_.now_us();
+  SetEnd();
   // Upgrades go before all others: nobody else can be served before they are.
   LockRequest** link = &entry->waiters;
   while (*link != nullptr && (mine_ == nullptr || (*link)->upgrades != nullptr)) link = &(*link)->next;
@@ -104,7 +110,8 @@ void PointLocks::Wait::ForgetOvertakers() {
 // Until it is woken for good or the time is over. In between it tells the observer who has overtaken it:
 // that is the waiter's own thread's part.
 void PointLocks::Wait::SleepUntilEnd(std::unique_lock<std::mutex>& sleep_lock) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
+  const uint64_t now_us = locks_.options_.now_us();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(end_us_ > now_us ? end_us_ - now_us : 0);
   const auto has_ended = [this] { return owner_.wake_ != LockOwner::Wake::kNone || owner_.interrupted_.load(); };
   for (;;) {
     owner_.sleep_.wait_until(sleep_lock, deadline, [&] { return has_ended() || !owner_.overtakers_.empty(); });
@@ -282,7 +289,7 @@ LockOwner* PointLocks::ChooseVictim(const std::vector<LockOwner*>& cycle) {
 
 std::vector<WaitRow> PointLocks::ListWaits() const {
   std::vector<WaitRow> rows;
-  const uint64_t now = SteadyTimeUs();
+  const uint64_t now = options_.now_us();
   for (size_t i = 0; i <= shard_mask_; ++i) {
     const LockShard& shard = shards_[i].shard;
     std::lock_guard lock(shard.mutex);

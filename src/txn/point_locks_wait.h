@@ -47,6 +47,7 @@ class PointLocks::Wait {
   enum class End { kGranted, kVictim, kInterrupted, kTimeout };
 
   void Enqueue(LockEntry* entry);
+  void SetEnd();
   bool BreakDeadlocks();
   void PinBlockers();
   void TellObserverOf(const std::vector<LockOwner*>& blockers);
@@ -62,6 +63,7 @@ class PointLocks::Wait {
   LockRequest* const mine_;
   const LockOptions& options_;
   LockRequest* request_ = nullptr;
+  uint64_t end_us_ = 0;
   std::vector<LockOwner*> pinned_;
 };
 

@@ -19,7 +19,10 @@ using store::Family;
 
 class RangeLocksTest : public ::testing::Test, public TxnFixture {
  protected:
-  void SetUp() override { OpenAll(); }
+  void SetUp() override {
+    lock_options.now_us = TestClock::NowUs;
+    OpenAll();
+  }
 
   static Status Insert(Transaction& transaction, std::string_view name, const LockOptions& options = kNoWait) {
     transaction.StartStatement();
@@ -231,6 +234,19 @@ TEST_F(RangeLocksTest, WaitsForRangesEndWithTimeAndByInterrupt) {
   WaitUntilWaiting(1);
   writer->Interrupt();
   EXPECT_TRUE(inserted.get().Is(Code::kInterrupted));
+}
+
+TEST_F(RangeLocksTest, WaitsForOneHolderAfterTheOtherHaveOneTime) {
+  for (const bool inserts : {true, false}) {
+    auto one = Begin(), two = Begin(), writer = Begin();
+    RangeWalk walk_one, walk_two;
+    Walk(*one, &walk_one, "a", "z");
+    Walk(*two, &walk_two, "a", "z");
+    const auto call = [&] {
+      return inserts ? Insert(*writer, "m", LockOptions{}) : writer->WaitForRanges(K("m"), LockOptions{});
+    };
+    ExpectOneTime(call, *writer, [&] { EXPECT_TRUE(one->Rollback().ok()); });
+  }
 }
 
 TEST_F(RangeLocksTest, PreparedInsertionsArePendingUntilTheyEnd) {

@@ -26,6 +26,14 @@ struct LockOptions {
   LockWait wait = LockWait::kWait;
   uint32_t timeout_ms = 50'000;  // for kWait; 0 gives up as kNoWait does, but with kLockTimeout
   bool is_row = true;            // false: no row or entry of a table, so a strict read view knows nothing of it
+  uint64_t* ends_us = nullptr;   // see Together(); null: each wait has timeout_ms
+
+  // For waits that are one to who waits, as for one holder after the other: the first sets when all of them end (SteadyTimeUs), if that is 0.
+  LockOptions Together(uint64_t* all_end_us) const {
+    LockOptions options = *this;
+    if (ends_us == nullptr) options.ends_us = all_end_us;
+    return options;
+  }
 };
 
 struct LockRequest;  // a lock held or waited for; internal to the implementation

@@ -83,15 +83,8 @@ void Transaction::DropView() {
 
 Status Transaction::Lock(ByteView key, const LockOptions& options, LockResult* result) {
   LockResult got;
-  for (bool waited = false;; waited = true) {
-    CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, key, options, &got));
-    got.waited |= waited;
-    const uint64_t claimer_id = manager_.claims_.HolderOf(*this, IndexOf(key));
-    // Who has the key since before keeps it: the other gives his claim up.
-    if (claimer_id == 0 || !got.newly_acquired || got.handle->count != 1) break;
-    manager_.locks_.Unlock(*this, got.handle);
-    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(claimer_id).claims(), options));
-  }
+  CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, key, options, &got));
+  if (manager_.claims_.HolderOf(*this, IndexOf(key)) != 0) CAIRN_RETURN_IF_ERROR(YieldToClaims(key, options, &got));
   if (strict_snapshot_ && options.is_row && got.newly_acquired && options.mode == LockMode::kExclusive && view_.taken()) {
     if (Status status = CheckUnchangedSinceView(key); !status.ok()) {
       manager_.locks_.Unlock(*this, got.handle);
@@ -99,6 +92,21 @@ Status Transaction::Lock(ByteView key, const LockOptions& options, LockResult* r
     }
   }
   if (result != nullptr) *result = got;
+  return Status::Ok();
+}
+
+// Who has the key since before keeps it: the other gives his claim up.
+Status Transaction::YieldToClaims(ByteView key, const LockOptions& options, LockResult* got) {
+  uint64_t ends_us = 0;
+  const LockOptions together = options.Together(&ends_us);
+  while (got->newly_acquired && got->handle->count == 1) {
+    const uint64_t claimer_id = manager_.claims_.HolderOf(*this, IndexOf(key));
+    if (claimer_id == 0) break;
+    manager_.locks_.Unlock(*this, got->handle);
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(claimer_id).claims(), together));
+    CAIRN_RETURN_IF_ERROR(manager_.locks_.Lock(*this, key, together, got));
+    got->waited = true;
+  }
   return Status::Ok();
 }
 
@@ -146,6 +154,7 @@ Status Transaction::AfterChange(store::Family family, ByteView key, Status statu
 Status Transaction::Insert(ByteView key, ByteView value, const LockOptions& options) {
   BeforeChange();
   const IndexId index = IndexOf(key);
+  uint64_t ends_us = 0;
   for (;;) {
     uint64_t holder_id;
     {
@@ -158,13 +167,14 @@ Status Transaction::Insert(ByteView key, ByteView value, const LockOptions& opti
         return writes_->Put(store::Family::kData, key, value);
       }
     }
-    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(holder_id).view(), options));
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(holder_id).view(), options.Together(&ends_us)));
   }
 }
 
 Status Transaction::WaitForRanges(ByteView key, const LockOptions& options) {
+  uint64_t ends_us = 0;
   while (const uint64_t holder_id = manager_.ranges_.HolderOf(*this, IndexOf(key), key)) {
-    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(holder_id).view(), options));
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(holder_id).view(), options.Together(&ends_us)));
   }
   return Status::Ok();
 }

@@ -240,6 +240,8 @@ class Transaction final : public LockOwner {
   void NoteWritten(IndexId index);
   static uint64_t BitOf(IndexId index) { return uint64_t{1} << (index.value % 64); }
   Status WaitForKey(ByteView key, const LockOptions& options);
+  // Gives a new lock back while another transaction has claimed the index.
+  Status YieldToClaims(ByteView key, const LockOptions& options, LockResult* got);
   Status ClaimRecovered();
   // Around what changes the batch and takes long; see BatchLatch.
   class LongChange;

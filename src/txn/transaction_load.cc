@@ -12,8 +12,9 @@
 namespace cairn::txn {
 
 Status Transaction::WaitForClaim(IndexId index, const LockOptions& options) {
+  uint64_t ends_us = 0;
   while (const uint64_t claimer_id = manager_.claims_.HolderOf(*this, index)) {
-    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(claimer_id).claims(), options));
+    CAIRN_RETURN_IF_ERROR(WaitForKey(NumberKey(claimer_id).claims(), options.Together(&ends_us)));
   }
   return Status::Ok();
 }

@@ -2,11 +2,17 @@
 // For tests: transactions over a store in memory, with keys that read well.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
+#include "base/clock.h"
 #include "base/endian.h"
 #include "store/store_testing.h"
 #include "txn/transaction_manager.h"
@@ -23,6 +29,16 @@ inline std::string K(std::string_view name, uint32_t index = 1) {
 // An exclusive lock, now or not at all.
 inline constexpr LockOptions kNoWait{.mode = LockMode::kExclusive, .wait = LockWait::kNoWait};
 
+// For PointLocks::Options::now_us: time passes when a test says so, too.
+class TestClock {
+ public:
+  static uint64_t NowUs() { return SteadyTimeUs() + passed_us_.load(); }
+  static void PassHour() { passed_us_.fetch_add(uint64_t{3600} * 1'000'000); }
+
+ private:
+  static inline std::atomic<uint64_t> passed_us_{0};
+};
+
 class TxnFixture : public store::StoreFixture {
  public:
   void OpenAll() {
@@ -36,11 +52,26 @@ class TxnFixture : public store::StoreFixture {
       std::lock_guard lock(live_mutex);
       live[table].Add(change);
     };
-    manager = std::make_unique<TransactionManager>(*store, PointLocks::Options{}, hooks);
+    manager = std::make_unique<TransactionManager>(*store, lock_options, hooks);
   }
   void CrashAll() {
     manager.reset();
     Crash();
+  }
+
+  // `call` waits for one after the other of those whom `end_first` and `end_second` end. The first wait takes all of the time, so the
+  // second one gets none. Precondition: lock_options.now_us is TestClock's.
+  void ExpectOneTime(const std::function<Status()>& call, Transaction& waiter, const std::function<void()>& end_first) {
+    auto called = std::async(std::launch::async, call);
+    while (manager->locks().waiting_count() == 0) std::this_thread::yield();
+    TestClock::PassHour();
+    end_first();
+    // Who begins anew waits for as long as a minute.
+    const bool ended = called.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    EXPECT_TRUE(ended);
+    if (!ended) waiter.Interrupt();
+    const Status status = called.get();
+    EXPECT_TRUE(status.Is(Status::Code::kLockTimeout)) << status.ToString();
   }
 
   std::unique_ptr<Transaction> Begin(Isolation isolation = Isolation::kRepeatableRead) {
@@ -105,6 +136,7 @@ class TxnFixture : public store::StoreFixture {
     return counters;
   }
 
+  PointLocks::Options lock_options;  // of the manager that OpenAll() makes
   std::mutex live_mutex;
   std::map<TableId, store::TableCounters> live;  // guarded by live_mutex while transactions commit
   std::unique_ptr<TransactionManager> manager;
