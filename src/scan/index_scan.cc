@@ -155,6 +155,7 @@ Status IndexScan::Settle(bool forward, FoundRow* row) {
         case EntryFilter::Verdict::kSkip: take = false; break;
         case EntryFilter::Verdict::kEnd: return Status::NotFound();
         case EntryFilter::Verdict::kInterrupted: return Status::Of(Status::Code::kInterrupted);
+        case EntryFilter::Verdict::kFailed: return options_.filter->TakeFailure();
       }
     }
     if (take) CAIRN_RETURN_IF_ERROR(Take(row, &take));
@@ -267,6 +268,7 @@ Status IndexScan::CheckAgain(ByteView key, ByteView value, bool* take) {
   if (options_.filter == nullptr) return Status::Ok();
   const EntryFilter::Verdict verdict = options_.filter->Check(key, value);
   *take = verdict == EntryFilter::Verdict::kTake;
+  if (verdict == EntryFilter::Verdict::kFailed) return options_.filter->TakeFailure();
   return verdict == EntryFilter::Verdict::kInterrupted ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
 }
 

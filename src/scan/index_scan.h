@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/status.h"
@@ -17,9 +18,17 @@ namespace cairn::scan {
 // Looks at index entries before their rows are locked or fetched.
 class EntryFilter {
  public:
-  enum class Verdict : uint8_t { kTake, kSkip, kEnd, kInterrupted };
+  enum class Verdict : uint8_t { kTake, kSkip, kEnd, kInterrupted, kFailed };
+  EntryFilter() = default;
+  EntryFilter(EntryFilter&&) = default;
+  EntryFilter& operator=(EntryFilter&&) = default;
   virtual ~EntryFilter() = default;
   virtual Verdict Check(ByteView key, ByteView value) = 0;
+  // Why the last Check() said kFailed.
+  Status TakeFailure() { return std::move(failure_); }
+
+ protected:
+  Status failure_;
 };
 
 // What a scan found: an entry, and its row unless the scan is covering. The views are valid until
@@ -76,7 +85,7 @@ class IndexScan {
 
   // Positions the walk between `lower` (inclusive) and `upper` (exclusive), both whole keys with
   // the index id, and gives the first row found from the lower end, or the last one from the
-  // upper end. kNotFound: none. kInterrupted: the filter said so.
+  // upper end. kNotFound: none. kInterrupted: the filter said so; it may end the walk with an error of its own, too.
   Status First(ByteView lower, ByteView upper, FoundRow* row);
   Status Last(ByteView lower, ByteView upper, FoundRow* row);
 

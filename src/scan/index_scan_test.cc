@@ -314,13 +314,17 @@ TEST_F(IndexScanTest, RowsTheTransactionRemovesInFrontOfAnOpenScanAreNoDamage) {
 class CallbackFilter final : public EntryFilter {
  public:
   explicit CallbackFilter(std::function<Verdict(ByteView)> check) : check_(std::move(check)) {}
-  Verdict Check(ByteView key, ByteView) override { return check_(key); }
+  Verdict Check(ByteView key, ByteView) override {
+    const Verdict verdict = check_(key);
+    if (verdict == Verdict::kFailed) failure_ = Status::Corruption("what it found");
+    return verdict;
+  }
 
  private:
   const std::function<Verdict(ByteView)> check_;
 };
 
-TEST_F(IndexScanTest, FiltersSkipEndAndInterrupt) {
+TEST_F(IndexScanTest, FiltersSkipEndInterruptAndFail) {
   CommitRows({{1, 1, 1}, {2, 2, 2}, {3, 3, 3}, {4, 4, 4}});
   const auto [lower, upper] = Whole(kUnique);
   const auto walk = [&](EntryFilter::Verdict at_three) {
@@ -339,6 +343,8 @@ TEST_F(IndexScanTest, FiltersSkipEndAndInterrupt) {
   EXPECT_EQ(walk(EntryFilter::Verdict::kEnd), "1|4");
   const std::string interrupted = Status::Of(Code::kInterrupted).ToString();
   EXPECT_EQ(walk(EntryFilter::Verdict::kInterrupted), "1" + interrupted + "|4" + interrupted);
+  const std::string failed = Status::Corruption("what it found").ToString();
+  EXPECT_EQ(walk(EntryFilter::Verdict::kFailed), "1" + failed + "|4" + failed);
 }
 
 TEST_F(IndexScanTest, WhatTheFilterSkipsIsNeitherLockedNorFetched) {

@@ -31,13 +31,15 @@ Item* Handler::idx_cond_push(uint key, Item* condition) {
   return nullptr;
 }
 
-// An entry that cannot be decoded is taken: reading its row reports the damage.
+// An entry that cannot be decoded ends the walk: nobody else looks at the condition, and its row may be found and read all the same.
 scan::EntryFilter::Verdict Handler::Check(ByteView key, ByteView value) {
   const unsigned index = IndexOf(active_index);
-  const Status status = index == 0
-                            ? access_->rows().Decode(*filter_row_plan_, key, value, table->record[0])
-                            : access_->indexes()[index].DecodeColumns(*filter_plan_, key, value, table->record[0]);
-  if (!status.ok()) return Verdict::kTake;
+  Status status = index == 0 ? access_->rows().Decode(*filter_row_plan_, key, value, table->record[0])
+                             : access_->indexes()[index].DecodeColumns(*filter_plan_, key, value, table->record[0]);
+  if (!status.ok()) {
+    failure_ = std::move(status);
+    return Verdict::kFailed;
+  }
   key_range* const range = end_range;
   if (!in_range_check_pushed_down) end_range = nullptr;
   const check_result_t result = handler_index_cond_check(this);
