@@ -271,7 +271,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void NoteChangedAutoIncrement(const uchar* old_record, const uchar* new_record);
 
   void MeasureIndexes();
-  void UpdateIndexStatistics();
+  Status UpdateIndexStatistics();
+  void ReportProblem(THD* thd, const std::string& problem);
+  int AnswerMaintenance(THD* thd, const Status& status);
   bool IsForced(uint key) const;
   ha_rows RowsOfSharedValues(uint key, const key_range& min_key, const key_range& max_key) const;
   ha_rows RowsOfNumbers(uint key, const key_range& min_key, const key_range& max_key) const;

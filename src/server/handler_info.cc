@@ -53,20 +53,19 @@ void Handler::MeasureIndexes() {
 
 // Copies the index statistics of the table into the server's structures, sampling them anew when
 // the table has changed a lot since they were made.
-void Handler::UpdateIndexStatistics() {
+Status Handler::UpdateIndexStatistics() {
   catalog::Table& live = access_->table();
   const uint64_t rows = live.row_count();
   if (live.StatisticsAreStale()) {
     std::vector<std::vector<double>> sampled(access_->indexes().size());
     for (size_t index = 0; index < sampled.size(); ++index) {
-      const Status status =
-          stats::SampleIndex(GlobalEngine()->store(), access_->indexes()[index], rows, &sampled[index]);
-      if (!status.ok()) return;
+      CAIRN_RETURN_IF_ERROR(
+          stats::SampleIndex(GlobalEngine()->store(), access_->indexes()[index], rows, &sampled[index]));
     }
     live.SetStatistics(std::move(sampled), rows);
   }
   const auto statistics = live.statistics();
-  if (statistics == nullptr || statistics->version == statistics_version_) return;
+  if (statistics == nullptr || statistics->version == statistics_version_) return Status::Ok();
   statistics_version_ = statistics->version;
   for (uint key = 0; key < table_share->keys; ++key) {
     const KEY& info = table->key_info[key];
@@ -78,6 +77,7 @@ void Handler::UpdateIndexStatistics() {
       std::atomic_ref<ulong>(info.rec_per_key[part]).store(static_cast<ulong>(std::max(1.0, value)), std::memory_order_relaxed);
     }
   }
+  return Status::Ok();
 }
 
 int Handler::info(uint flags) {
@@ -103,7 +103,7 @@ int Handler::info(uint flags) {
   if (is_shown || is_opened) stats.create_time = TimeOfDefinition(*table_share);
   if (flags & HA_STATUS_CONST) {
     stats.block_size = 16384;
-    UpdateIndexStatistics();
+    (void)UpdateIndexStatistics();  // the table can do without; who reads what cannot be read is told
   }
   return 0;
 }
@@ -208,6 +208,19 @@ ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_
   return std::max<ha_rows>(1, count.rows);
 }
 
+// To who asked for maintenance, and to the error log.
+void Handler::ReportProblem(THD* thd, const std::string& problem) {
+  push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_NOT_KEYFILE, "CAIRN: %s", problem.c_str());
+  sql_print_error("CAIRN: table %s: %s", access_->def().name.c_str(), problem.c_str());
+}
+
+int Handler::AnswerMaintenance(THD* thd, const Status& status) {
+  if (status.ok()) return HA_ADMIN_OK;
+  if (status.Is(Status::Code::kInterrupted)) return HA_ADMIN_FAILED;
+  ReportProblem(thd, status.ToString());
+  return status.Is(Status::Code::kCorruption) ? HA_ADMIN_CORRUPT : HA_ADMIN_FAILED;
+}
+
 int Handler::check(THD* thd, HA_CHECK_OPT* options) {
   scan::CheckOptions check;
   check.extended = !(options->flags & T_QUICK);
@@ -225,17 +238,13 @@ int Handler::check(THD* thd, HA_CHECK_OPT* options) {
   table->column_bitmaps_set(old_read_set, old_write_set);
   if (status.Is(Status::Code::kInterrupted)) return HA_ADMIN_FAILED;
   if (!status.ok()) result.problems.push_back(status.ToString());
-  for (const std::string& problem : result.problems) {
-    push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_NOT_KEYFILE, "CAIRN: %s", problem.c_str());
-    sql_print_error("CAIRN: table %s: %s", access_->def().name.c_str(), problem.c_str());
-  }
+  for (const std::string& problem : result.problems) ReportProblem(thd, problem);
   return result.problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
 }
 
-int Handler::analyze(THD*, HA_CHECK_OPT*) {
+int Handler::analyze(THD* thd, HA_CHECK_OPT*) {
   access_->table().InvalidateStatistics();
-  UpdateIndexStatistics();
-  return HA_ADMIN_OK;
+  return AnswerMaintenance(thd, UpdateIndexStatistics());
 }
 
 int Handler::optimize(THD* thd, HA_CHECK_OPT*) {
@@ -245,8 +254,7 @@ int Handler::optimize(THD* thd, HA_CHECK_OPT*) {
     IndexBounds(static_cast<unsigned>(index), &lower_, &upper_);
     const Status status =
         GlobalEngine()->store().CompactRange(store::Family::kData, lower_.view(), upper_.view(), interrupt);
-    if (status.Is(Status::Code::kInterrupted)) return HA_ADMIN_FAILED;
-    if (!status.ok()) return Fail(status);
+    if (!status.ok()) return AnswerMaintenance(thd, status);
   }
   return analyze(thd, nullptr);
 }
