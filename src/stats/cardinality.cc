@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "base/index_bounds.h"
 #include "stats/range_estimate.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr uint64_t kSmallEntriesMax = 2000;
 constexpr size_t kRunCount = 16;
 constexpr uint64_t kRunEntries = 96;
+// Passing by more entries that make no rows is not worth what a run tells.
+constexpr uint64_t kRunHiddenMax = 4096;
 
 // Entries seen and how many values of each prefix they make up, over all runs.
 struct Tally {
@@ -41,16 +44,9 @@ class Sampler {
     upper_.assign(bounds.upper());
   }
 
-  Status Open() {
-    store::CursorOptions options;
-    options.lower_bound = lower_;
-    options.upper_bound = upper_;
-    return store_.OpenCursor(store::Family::kData, options, &cursor_);
-  }
-
   Status Run(std::vector<double>* rows_per_value) {
-    CAIRN_RETURN_IF_ERROR(Open());
     if (table_rows_ <= kSmallEntriesMax) {
+      CAIRN_RETURN_IF_ERROR(Open(kRunCount * kRunHiddenMax));
       cursor_.SeekToFirst();
       CAIRN_RETURN_IF_ERROR(TallyRun(UINT64_MAX));
     } else {
@@ -65,21 +61,48 @@ class Sampler {
   }
 
  private:
+  Status Open(uint64_t hidden_max) {
+    store::CursorOptions options;
+    options.lower_bound = lower_;
+    options.upper_bound = upper_;
+    options.hidden_max = hidden_max;
+    return store_.OpenCursor(store::Family::kData, options, &cursor_);
+  }
+
+  // What a walk has seen by then counts, if too much that makes no rows comes next: *given_up.
+  Status StatusOfWalk(bool* given_up) const {
+    Status status = cursor_.status();
+    *given_up = status.Is(Status::Code::kInterrupted);
+    return *given_up ? Status::Ok() : std::move(status);
+  }
+
+  // The first or last key, or the bound, if too much that makes no rows lies before it. Empty: there is none.
+  Status FindEnd(bool first, std::string* key) {
+    CAIRN_RETURN_IF_ERROR(Open(kRunHiddenMax));
+    first ? cursor_.SeekToFirst() : cursor_.SeekToLast();
+    bool given_up;
+    CAIRN_RETURN_IF_ERROR(StatusOfWalk(&given_up));
+    if (given_up) {
+      *key = first ? lower_ : upper_;
+    } else if (cursor_.Valid()) {
+      key->assign(cursor_.key());
+    }
+    return Status::Ok();
+  }
+
   // A run of neighbours at each sixteenth of the index.
   Status SpreadRuns() {
-    cursor_.SeekToLast();
-    CAIRN_RETURN_IF_ERROR(cursor_.status());
-    if (!cursor_.Valid()) return Status::Ok();
-    const std::string last(cursor_.key());
-    cursor_.SeekToFirst();
-    CAIRN_RETURN_IF_ERROR(cursor_.status());
-    const std::string first(cursor_.key());
+    std::string first, last;
+    CAIRN_RETURN_IF_ERROR(FindEnd(/*first=*/false, &last));
+    CAIRN_RETURN_IF_ERROR(FindEnd(/*first=*/true, &first));
+    if (first.empty() || first > last) return Status::Ok();  // it is empty, or was emptied in between
     size_t common = 0;
     while (common < first.size() && common < last.size() && first[common] == last[common]) ++common;
     Places places;
     CAIRN_RETURN_IF_ERROR(
         FindPlaces(first.substr(0, common), EightBytes(first, common), EightBytes(last, common), &places));
     for (const std::string& place : places) {
+      CAIRN_RETURN_IF_ERROR(Open(kRunHiddenMax));
       cursor_.Seek(place);
       CAIRN_RETURN_IF_ERROR(TallyRun(kRunEntries));
     }
@@ -151,7 +174,8 @@ class Sampler {
       }
       previous.assign(key);
     }
-    CAIRN_RETURN_IF_ERROR(cursor_.status());
+    bool given_up;
+    CAIRN_RETURN_IF_ERROR(StatusOfWalk(&given_up));
     if (entries == 0) return Status::Ok();
     for (unsigned part = 0; part < parts; ++part) {
       tally_.entries[part] += static_cast<double>(entries);

@@ -13,7 +13,8 @@ namespace cairn::stats {
 
 // For each prefix of an index's own parts, the average number of entries per distinct value (at
 // least 1). Reads a bounded number of entries: all of a small index, and of a large one runs of
-// neighbours at places that split its bytes evenly.
+// neighbours at places that split its bytes evenly. A run ends early where thousands that make no rows lie in its way: so the
+// work is bounded, and need not be killed.
 //
 // Each entry stands for one over the number of entries that share its value, so common and rare
 // values both count for what they are; values that reach out of a run are measured by CountRange.

@@ -30,9 +30,10 @@ struct IndexSize {
 // that is up to twice the truth.
 //
 // Where sources cannot be counted so (deletions of ranges, damage), or a sample is almost all deletions and old versions,
-// walks at most a few entries from the lower end. When the range ends by then the count is exact, memtables and
-// deletions included; otherwise it is the entries that memtables have in the range and as many more as make up its bytes
+// walks at most a few entries from the lower end, past some thousand that make no rows. When the range ends by then the count is exact,
+// memtables and deletions included; otherwise it is the entries that memtables have in the range and as many more as make up its bytes
 // in files. There a range that is open at its upper end is walked only if it looks small.
+// So its work is bounded, and it need not be killed.
 // Thread rule: any thread. Takes no locks.
 Status CountRange(const store::Store& store, IndexId index, ByteView lower, ByteView upper, const IndexSize& size,
                   RangeCount* count);

@@ -34,6 +34,9 @@ struct CursorOptions {
   // Once another thread has set it, a move that looks at many entries that are not to be seen ends with kInterrupted; the
   // cursor must then be opened again. Asked every kHiddenPerPoll of them. Must outlive the cursor's being open.
   const std::atomic<bool>* interrupted = nullptr;
+  // Having looked at so many of them, in one move or several, the cursor ends the same way, for whoever can do without the rest;
+  // 0: never. Also asked every kHiddenPerPoll.
+  uint64_t hidden_max = 0;
   static constexpr uint64_t kHiddenPerPoll = 1024;
 };
 

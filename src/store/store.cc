@@ -63,7 +63,7 @@ Status Store::OpenCursor(Family family, const CursorOptions& options, Cursor* cu
   const rocks::ReadOptions read = cursor->PrepareBounds()->MakeReadOptions(options);
   if (family == Family::kData) {
     if (cursor->visible_ == nullptr) cursor->visible_ = std::make_unique<VisibleIterator>(&impl_->walked);
-    cursor->visible_->Open(impl_->SourceOf(family), read, options.interrupted);
+    cursor->visible_->Open(impl_->SourceOf(family), read, options.interrupted, options.hidden_max);
   } else {
     if (cursor->visible_ != nullptr) cursor->visible_->Close();
     cursor->iterator_.reset(impl_->root->NewIterator(read, Handle(family)));

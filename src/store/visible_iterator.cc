@@ -64,7 +64,7 @@ bool VisibleIterator::IsActiveMemtableEmpty(ByteView lower, ByteView upper) {
 }
 
 void VisibleIterator::Open(const FamilySource& source, const rocks::ReadOptions& read,
-                           const std::atomic<bool>* interrupted) {
+                           const std::atomic<bool>* interrupted, uint64_t hidden_max) {
   rocks::DBImpl* const db = source.db;
   RangeRuns range;
   const bool serves = Serves(source, read, &range);
@@ -76,6 +76,7 @@ void VisibleIterator::Open(const FamilySource& source, const rocks::ReadOptions&
   lower_ = Bound(read.iterate_lower_bound);
   upper_ = Bound(read.iterate_upper_bound);
   interrupted_ = interrupted;
+  hidden_end_ = hidden_max == 0 ? UINT64_MAX : hidden_count_ + hidden_max;
   valid_ = false;
   if (serves) return;
   read_ = read;
@@ -231,8 +232,9 @@ void VisibleIterator::RefuseShort(const rocks::Slice& key) {
 }
 
 bool VisibleIterator::PassHidden() {
-  if (++hidden_count_ % CursorOptions::kHiddenPerPoll != 0 || interrupted_ == nullptr) return true;
-  was_interrupted_ = interrupted_->load(std::memory_order_relaxed);
+  if (++hidden_count_ % CursorOptions::kHiddenPerPoll != 0) return true;
+  was_interrupted_ =
+      hidden_count_ >= hidden_end_ || (interrupted_ != nullptr && interrupted_->load(std::memory_order_relaxed));
   if (was_interrupted_) valid_ = false;
   return !was_interrupted_;
 }

@@ -50,9 +50,9 @@ class VisibleIterator final {
   // Of `read` the snapshot (null: what is committed now), the bounds, and what concerns the block cache
   // and reading ahead count. The slices of the bounds must outlive this. Opened again while open,
   // with the same family and slices, it keeps what it has if that serves, so that a statement's many
-  // short ranges cost a seek each. `interrupted`: CursorOptions.
+  // short ranges cost a seek each. `interrupted`, `hidden_max`: CursorOptions.
   void Open(const FamilySource& source, const rocks::ReadOptions& read,
-            const std::atomic<bool>* interrupted = nullptr);
+            const std::atomic<bool>* interrupted = nullptr, uint64_t hidden_max = 0);
   void Close();
   bool is_open() const { return stream_ != nullptr; }
 
@@ -189,6 +189,7 @@ class VisibleIterator final {
   const std::atomic<bool>* interrupted_ = nullptr;
   bool was_interrupted_ = false;
   uint64_t hidden_count_ = 0;
+  uint64_t hidden_end_ = UINT64_MAX;  // of hidden_count_, for this opening
 };
 
 }  // namespace cairn::store

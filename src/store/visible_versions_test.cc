@@ -55,5 +55,37 @@ TEST_F(VisibleVersionsTest, OlderVersionsInTheMemtableAreNotSteppedOver) {
   EXPECT_EQ(rows, kRows);
 }
 
+// Whoever can do without the rest says how many entries it may pass by that are not to be seen.
+TEST_F(VisibleVersionsTest, AWalkMayBeGivenUp) {
+  constexpr int kRemoved = 2 * CursorOptions::kHiddenPerPoll;
+  Open();
+  const auto name = [](int number) { return std::to_string(100'000 + number); };
+  Batch batch(*store);
+  for (int i = 0; i <= kRemoved; ++i) batch.Put(Family::kData, name(i), "v");
+  for (int i = 0; i < kRemoved; ++i) batch.Delete(Family::kData, name(i));
+  ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+  Cursor cursor;
+  const auto first = [&](uint64_t hidden_max) {
+    EXPECT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = "1", .upper_bound = "2", .hidden_max = hidden_max}, &cursor).ok());
+    cursor.SeekToFirst();
+    return cursor.Valid() ? std::string(cursor.key()) : cursor.status().ToString();
+  };
+  const std::string given_up = Status::Of(Status::Code::kInterrupted).ToString();
+  EXPECT_EQ(first(0), name(kRemoved));
+  EXPECT_EQ(first(CursorOptions::kHiddenPerPoll), given_up);
+  EXPECT_EQ(first(100 * kRemoved), name(kRemoved));
+  EXPECT_EQ(first(1), given_up);
+  // What is in front of them is given, and each opening counts for itself.
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = "1", .upper_bound = "2", .hidden_max = kRemoved / 2}, &cursor).ok());
+    cursor.SeekToLast();
+    ASSERT_TRUE(cursor.Valid());
+    EXPECT_EQ(cursor.key(), name(kRemoved));
+    cursor.Prev();
+    EXPECT_FALSE(cursor.Valid());
+    EXPECT_TRUE(cursor.status().Is(Status::Code::kInterrupted));
+  }
+}
+
 }  // namespace
 }  // namespace cairn::store
