@@ -29,6 +29,8 @@ Status IndexScan::OpenCursor() {
   store::CursorOptions options;
   options.lower_bound = lower_.view();
   options.upper_bound = upper_.view();
+  // The key that the transaction has removed may have been another row's in the view: see RowReader::EntryIsCurrent().
+  options.shows_removed = !is_primary() && reader_->table().indexes()[options_.index].unique();
   must_refresh_ = false;
   // Taken before the cursor's own moment: what is committed in between only costs a second look.
   opened_sequence_ = reader_->mode().locking ? reader_->store_sequence() : 0;
@@ -185,7 +187,7 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
   CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
   if (changed_here) {
     CAIRN_RETURN_IF_ERROR(reader_->EntryIsCurrent(options_.index, key, primary_key_.view(), take));
-    if (!*take) return Status::Ok();
+    if (!*take) return reader_->transaction().is_interrupted() ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
   }
   if (options_.covering) return Status::Ok();
   Status status = reader_->ByPrimaryKey(primary_key_.view(), &row->row);

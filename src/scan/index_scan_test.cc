@@ -230,6 +230,41 @@ TEST_F(IndexScanTest, AReadViewStaysAsIsolationSays) {
   }
 }
 
+// Others have passed on a unique value; the transaction removes the row that has it now, and not the one that has it in its view.
+TEST_F(IndexScanTest, ARemovalHidesNoOtherRowOfTheView) {
+  CommitRows({{1, 10, 1}, {2, 20, 2}, {3, 30, 3}});
+  auto transaction = Begin();
+  EXPECT_EQ(All(*transaction, kUnique), "1 2 3");
+  CommitRemoval({{1, 10, 1}, {2, 20, 2}});
+  CommitRows({{1, 40, 1}, {2, 10, 2}});
+  transaction->StartStatement();
+  ASSERT_TRUE(RemoveRow(*transaction, {2, 10, 2}).ok());
+  ASSERT_TRUE(RemoveRow(*transaction, {3, 30, 3}).ok());
+  transaction->EndStatement();
+  EXPECT_EQ(All(*transaction, kPrimary), "1");
+  EXPECT_EQ(All(*transaction, kUnique), "1");
+  for (const bool covering : {false, true}) {
+    OpenScan(*transaction, kUnique, nullptr, covering);
+    const auto [lower, upper] = Whole(kUnique);
+    ASSERT_TRUE(scan.Last(lower, upper, &row).ok());
+    EXPECT_EQ(row.key, UniqueKey(10));
+    EXPECT_TRUE(scan.Previous(&row).Is(Code::kNotFound));
+    ASSERT_TRUE(scan.First(lower, upper, &row).ok());
+    EXPECT_EQ(row.key, UniqueKey(10));
+    EXPECT_TRUE(scan.Next(&row).Is(Code::kNotFound));
+  }
+  StoredRow found;
+  ASSERT_TRUE(reader.ByUniqueKey(kUnique, UniqueKey(10), &found).ok());
+  EXPECT_EQ(TextOf(found), "1");
+  for (const int gone : {20, 30, 40}) EXPECT_TRUE(reader.ByUniqueKey(kUnique, UniqueKey(gone), &found).Is(Code::kNotFound)) << gone;
+  // What it has removed itself is passed by one after the other, until the statement is to end.
+  transaction->Interrupt();
+  EXPECT_TRUE(scan.First(UniqueKey(11), Whole(kUnique).second, &row).Is(Code::kInterrupted));
+  // Whoever looks at what is committed now finds neither.
+  reader.Bind(store.get(), transaction.get(), access.get(), Locking());
+  EXPECT_TRUE(reader.ByUniqueKey(kUnique, UniqueKey(10), &found).Is(Code::kNotFound));
+}
+
 TEST_F(IndexScanTest, ACoveringScanGivesEntriesWithoutRows) {
   CommitRows({{1, 10, 1}, {2, 20, 2}});
   // Without its row the first entry can only be given by a scan that does not look for it.

@@ -2,6 +2,8 @@
 // Point reads: lock first, then the newest version; or the version of the read view.
 #include "scan/row_reader.h"
 
+#include <utility>
+
 namespace cairn::scan {
 
 void RowReader::Bind(const store::Store* store, txn::Transaction* transaction, const catalog::TableAccess* table,
@@ -73,7 +75,12 @@ Status RowReader::FindEntry(ByteView key) {
 
 Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
   const codec::IndexCodec& codec = table_->indexes()[index];
-  CAIRN_RETURN_IF_ERROR(FindEntry(key));
+  Status status = FindEntry(key);
+  // What the transaction has removed may be another row's entry than the one of the view; which it is, is looked at below.
+  if (status.Is(Status::Code::kNotFound) && view() == txn::View::kConsistent && transaction_->HasChanged(key)) {
+    status = transaction_->GetBy(&entry_points_, key, view(), /*is_newly_locked=*/true, &entry_);
+  }
+  CAIRN_RETURN_IF_ERROR(std::move(status));
   primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_));
   if (!mode_.locking && ChangedByTransaction()) {

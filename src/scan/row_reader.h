@@ -69,7 +69,8 @@ class RowReader {
 
   // Whether an entry that a consistent read found is its row's. The read view's entry of a row is not
   // when this transaction has changed the row since, starting from a newer version than the
-  // view's: then it counts if it is there also in what is newest.
+  // view's: then it counts if it is there also in what is newest. Of a unique index that tells also whether what the transaction
+  // has removed is this entry: it may be that of another row, which had got the key from this one after the view was taken.
   Status EntryIsCurrent(size_t index, ByteView key, ByteView primary_key, bool* current);
 
   // Gives back pinned memory; at the end of a statement.

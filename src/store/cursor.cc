@@ -68,9 +68,9 @@ CursorBounds* Cursor::PrepareBounds() {
 }
 
 // Precondition: just opened, as one of the data family.
-void Cursor::OverlayWith(const ChangeIndex& changes) {
+void Cursor::OverlayWith(const ChangeIndex& changes, bool shows_removed) {
   if (overlay_ == nullptr) overlay_ = std::make_unique<OverlayIterator>();
-  overlay_->Open(visible_.get(), &changes, bounds_->lower, bounds_->upper);
+  overlay_->Open(visible_.get(), &changes, bounds_->lower, bounds_->upper, shows_removed);
   source_ = Source::kOverlay;
 }
 

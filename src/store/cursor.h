@@ -37,6 +37,9 @@ struct CursorOptions {
   // Having looked at so many of them, in one move or several, the cursor ends the same way, for whoever can do without the rest;
   // 0: never. Also asked every kHiddenPerPoll.
   uint64_t hidden_max = 0;
+  // Of a cursor of a WriteTransaction: what it has removed is shown nevertheless as it was committed, to a caller who tells himself what
+  // counts.
+  bool shows_removed = false;
   static constexpr uint64_t kHiddenPerPoll = 1024;
 };
 
@@ -89,7 +92,7 @@ class Cursor final {
   enum class Source : uint8_t { kVisible, kOverlay, kRocks };
 
   CursorBounds* PrepareBounds();  // of another opening
-  void OverlayWith(const ChangeIndex& changes);
+  void OverlayWith(const ChangeIndex& changes, bool shows_removed);
   template <typename Move>
   void MoveBy(const Move& move);
 

@@ -8,11 +8,13 @@
 
 namespace cairn::store {
 
-void OverlayIterator::Open(VisibleIterator* base, const ChangeIndex* changes, ByteView lower, ByteView upper) {
+void OverlayIterator::Open(VisibleIterator* base, const ChangeIndex* changes, ByteView lower, ByteView upper,
+                           bool shows_removed) {
   base_ = base;
   changes_ = changes;
   lower_ = lower;
   upper_ = upper;
+  shows_removed_ = shows_removed;
   valid_ = base_valid_ = base_failed_ = false;
 }
 
@@ -101,7 +103,7 @@ void OverlayIterator::Step() {
   Settle<kForward>();
 }
 
-// Takes the nearer side; a removal takes the other side's entry of its key away with it.
+// Takes the nearer side; a removal takes the other side's entry of its key away with it, unless that is to be shown.
 template <bool kForward>
 void OverlayIterator::Settle() {
   forward_ = kForward;
@@ -116,6 +118,7 @@ void OverlayIterator::Settle() {
     }
     at_own_ = order <= 0;
     at_base_ = order >= 0;
+    if (at_own_ && at_base_ && shows_removed_ && !changes_->IsPut(own_)) at_own_ = false;
     if (!at_own_ || changes_->IsPut(own_)) {
       valid_ = true;
       value_ = at_own_ ? changes_->ValueOf(own_) : base_->value();

@@ -20,8 +20,8 @@ class VisibleIterator;
 // Thread rule: one thread at a time, which may be another than the one that looks into the changes.
 class OverlayIterator final {
  public:
-  // `base` is open between the same bounds, of which an empty one is none.
-  void Open(VisibleIterator* base, const ChangeIndex* changes, ByteView lower, ByteView upper);
+  // `base` is open between the same bounds, of which an empty one is none. `shows_removed`: CursorOptions.
+  void Open(VisibleIterator* base, const ChangeIndex* changes, ByteView lower, ByteView upper, bool shows_removed);
   void Close();
 
   void Seek(ByteView key);
@@ -54,6 +54,7 @@ class OverlayIterator final {
   const ChangeIndex* changes_ = nullptr;
   ByteView lower_;
   ByteView upper_;
+  bool shows_removed_ = false;
 
   // Each side's first entry at the current key or behind it in the direction of the walk.
   bool base_valid_ = false;

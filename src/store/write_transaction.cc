@@ -247,7 +247,7 @@ Status WriteTransaction::GetOwn(ByteView key, PinnedValue* value, bool* found) c
 Status WriteTransaction::OpenCursor(const CursorOptions& options, Cursor* cursor) const {
   Order();
   CAIRN_RETURN_IF_ERROR(store_->OpenCursor(Family::kData, options, cursor));
-  cursor->OverlayWith(index_);
+  cursor->OverlayWith(index_, options.shows_removed);
   return Status::Ok();
 }
 

@@ -309,6 +309,7 @@ Status Transaction::OpenCursor(const store::CursorOptions& options, View view, s
   viewed.interrupted = &interrupt_flag();
   if (writes_open_ && HasWritten(IndexOf(options.lower_bound))) {
     OrderWrites();
+    viewed.shows_removed = options.shows_removed && view == View::kConsistent && IsViewBehind();
     return writes_->OpenCursor(viewed, cursor);
   }
   return manager_.store_.OpenCursor(store::Family::kData, viewed, cursor);

@@ -168,6 +168,7 @@ class Transaction final : public LockOwner {
 
   // Opens a cursor over one index of the data family: both bounds begin with its id, except that
   // the upper one may be the next id. options.snapshot is ignored: `view` decides; so is options.interrupted: Interrupt() does it.
+  // options.shows_removed matters only to a consistent view that is behind what is committed.
   Status OpenCursor(const store::CursorOptions& options, View view, store::Cursor* cursor);
 
   // Whether this transaction changed the index; may be true for changes rolled back meanwhile.
