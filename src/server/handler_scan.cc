@@ -366,6 +366,7 @@ int Handler::index_prev(uchar* record) {
   // A forward read begins at its lower bound, so going back leaves the bounds.
   const Status status = scan_.WidenDownwards();
   if (!status.ok()) return Fail(status);
+  narrowed_ = Narrowed::kNo;
   return MoveScan(record, false);
 }
 

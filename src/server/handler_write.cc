@@ -89,12 +89,14 @@ ColumnSet Handler::TouchedColumns() const {
   return touched;
 }
 
-// UPDATE compares rows itself; REPLACE and ON DUPLICATE KEY UPDATE want to be told.
+// Whether nothing is to be written, which the server wants to be told and does not count. It compares rows itself where it has asked for all
+// columns that are assigned; else, and for REPLACE, it is for the engine to say.
 bool Handler::IsUnchanged(const uchar* old_record, const uchar* new_record) const {
   const int command = thd_sql_command(ha_thd());
+  const bool is_replace = command == SQLCOM_REPLACE || command == SQLCOM_REPLACE_SELECT;
+  if (!is_replace && bitmap_is_subset(table->write_set, table->read_set)) return false;
   if (table->versioned() || IsSequence()) return false;
-  return (command == SQLCOM_REPLACE || command == SQLCOM_REPLACE_SELECT) && old_record == table->record[1] &&
-         new_record == table->record[0] && RecordsAreEqual();
+  return old_record == table->record[1] && new_record == table->record[0] && RecordsAreEqual();
 }
 
 // The server's own comparison leaves out the columns that a REPLACE does not name.
