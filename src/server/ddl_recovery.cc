@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <map>
+#include <set>
 
 #include "server/errors.h"
 #include "server/foreign_keys.h"
@@ -28,15 +29,47 @@ void TellLeftBehind(const std::string& name, bool is_partitioned) {
                     lacks_list ? "list of partitions (.par)" : "definition file (.frm)");
 }
 
+// Partitions beside a table that has their table's name and none itself: DROP TABLE drops that one.
+void TellLeftBeside(const std::string& name, const std::string& partition) {
+  if (HasFile("./" + name, ".par")) return;
+  sql_print_warning("CAIRN: a statement that was cut off has left rows of partitions of `%s`.`#mysql50#%s`, which is not partitioned. "
+                    "If nothing is missed, DROP TABLE `#mysql50#%s` drops those of all partitions, and nothing of the table",
+                    SqlNameOf(name).database.c_str(), name.substr(name.find('/') + 1).c_str(),
+                    partition.substr(partition.find('/') + 1).c_str());
+}
+
+void TellLeft(const std::vector<std::string>& names) {
+  std::set<std::string> tables;
+  std::map<std::string, std::string> partitioned;  // with one of the partitions
+  for (const std::string& name : names) {
+    if (IsPartition("./" + name)) {
+      partitioned.emplace(catalog::Catalog::PartitionedTableOf(name), name);
+    } else {
+      tables.insert(name);
+    }
+  }
+  for (const std::string& name : tables) TellLeftBehind(name, false);
+  for (const auto& [name, partition] : partitioned) {
+    if (tables.contains(name)) {
+      TellLeftBeside(name, partition);
+    } else {
+      TellLeftBehind(name, true);
+    }
+  }
+}
+
 // What a copy has replaced when its definition file was not moved with it, by which the server would find its partitions to drop them: whether it
-// was moved is told by the list. The partitions may be those that the copy has pushed out.
-Status DropReplaced(std::string copy) {
+// was moved is told by the list. The partitions may be those that the copy has pushed out; where they have not been moved and the copy has none
+// itself, they are still under the name that it has now. The list goes last, so that who is killed here does it all again.
+Status DropReplaced(std::string copy, const char* to, bool is_partitioned) {
   constexpr std::string_view kCopy = "/#sql-alter", kReplaced = "/#sql-backup";
   const size_t at = copy.rfind(kCopy);
   if (at == std::string::npos) return Status::Ok();
   const std::string replaced = copy.replace(at, kCopy.size(), kReplaced);
   if (HasFile(replaced, ".frm") || !HasFile(replaced, ".par")) return Status::Ok();
-  CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().DropPartitionsOf(TableNameOfPath(replaced.c_str())));
+  catalog::Catalog& catalog = GlobalEngine()->catalog();
+  if (!is_partitioned) CAIRN_RETURN_IF_ERROR(catalog.DropPartitionsOf(TableNameOfPath(to)));
+  CAIRN_RETURN_IF_ERROR(catalog.DropPartitionsOf(TableNameOfPath(replaced.c_str())));
   (void)my_delete((replaced + ".par").c_str(), MYF(0));
   return Status::Ok();
 }
@@ -55,27 +88,22 @@ int EndDdlRecovery(handlerton*) {
   Status status = GlobalEngine()->catalog().EndRecovery();
   if (status.ok()) status = GlobalEngine()->catalog().TableNames({}, &names);
   if (!status.ok()) sql_print_error("CAIRN: recovery of DDL could not be ended in the dictionary: %s", status.ToString().c_str());
-  std::map<std::string, bool> tables;  // whether it is partitioned
-  for (const std::string& name : names) {
-    const bool is_partition = IsPartition("./" + name);
-    tables.emplace(is_partition ? catalog::Catalog::PartitionedTableOf(name) : name, is_partition);
-  }
-  for (const auto& [name, is_partitioned] : tables) TellLeftBehind(name, is_partitioned);
+  TellLeft(names);
   GlobalEngine()->WakeReclaimer();
   ddl_recovery_ended.store(true, std::memory_order_release);
   return 0;
 }
 
-int RenameInRecovery(const char* from, const char* to) {
+int RenameInRecovery(const char* from, const char* to, bool is_renamed) {
   catalog::Catalog& catalog = GlobalEngine()->catalog();
   const std::string before = TableNameOfPath(from), after = TableNameOfPath(to);
   std::shared_ptr<catalog::Table> table;
-  if (catalog.Find(after, &table).ok()) return 0;
-  Status status = catalog.RenamePartitionsOf(before, after);
+  const bool is_partitioned = !is_renamed && !catalog.Find(after, &table).ok();
+  Status status = is_partitioned ? catalog.RenamePartitionsOf(before, after) : Status::Ok();
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
-  if (status.ok()) status = DropReplaced(from);
+  if (status.ok()) status = DropReplaced(from, to, is_partitioned);
   if (!status.ok()) return ServerError(current_thd, status, nullptr);
-  if (!HasFile(from, ".par")) return 0;
+  if (!is_partitioned || !HasFile(from, ".par")) return 0;
   return my_rename((std::string(from) + ".par").c_str(), (std::string(to) + ".par").c_str(), MYF(MY_WME | MY_SYNC_DIR)) == 0
              ? 0
              : my_errno;

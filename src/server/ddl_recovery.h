@@ -15,7 +15,8 @@ bool DdlRecoveryEnded();
 int EndDdlRecovery(handlerton*);
 
 // Renames a table that is not there by this name, as its partitions may be, or as that has been done before the crash. Of a partitioned
-// table the server moves the definition file, and this the list of partitions. The server's error number.
-int RenameInRecovery(const char* from, const char* to);
+// table the server moves the definition file, and this the list of partitions. Then, and where the table `is_renamed` already, what is left of
+// the one that it has replaced goes. The server's error number.
+int RenameInRecovery(const char* from, const char* to, bool is_renamed);
 
 }  // namespace cairn::server

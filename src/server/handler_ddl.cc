@@ -113,8 +113,9 @@ int Handler::rename_table(const char* from, const char* to) {
   const catalog::ShownRename shown{.before = SqlNameOf(catalog::IsNameOfCopy(before) ? original : before).table,
                                    .after = SqlNameOf(after).table};
   const Status status = GlobalEngine()->catalog().Rename(before, after, original, shown);
-  if (!status.Is(Status::Code::kNotFound)) return Fail(status);
-  return DdlRecoveryEnded() ? HA_ERR_NO_SUCH_TABLE : RenameInRecovery(from, to);
+  if (!status.ok() && !status.Is(Status::Code::kNotFound)) return Fail(status);
+  if (!DdlRecoveryEnded()) return RenameInRecovery(from, to, status.ok());
+  return status.ok() ? 0 : HA_ERR_NO_SUCH_TABLE;
 }
 
 bool HeldByPrepared(const catalog::TableDef& def) {
