@@ -58,6 +58,7 @@ Status ForEachRecord(store::Store* store, RecordKind kind, ByteView prefix,
 }
 
 std::string CountersKey(TableId id) { return TableKey(RecordKind::kCounters, id); }
+std::string CreationKey(TableId id) { return TableKey(RecordKind::kCreation, id); }
 
 Status Catalog::Open(store::Store* store, std::unique_ptr<Catalog>* catalog, LogSink* log) {
   std::unique_ptr<Catalog> opened(new Catalog(store));
@@ -124,16 +125,14 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   Batch batch(*store_);
   PutName(def.name, def.id, &batch);
   PutDefinition(def, &batch);
-  // None until the creation ends.
-  if (creation == Creation::kEndsHere) PutCounters(def.id, counters, &batch);
+  PutCounters(def.id, counters, &batch);
+  if (creation == Creation::kEndsWithStatement) batch.Put(Family::kDictionary, CreationKey(def.id), ByteView());
   PutNextIds(&batch);
   PutForeignKeys(change, &batch);
   if (found.ok()) PutReplaced(def.id, replaced.id, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync));
   PublishForeignKeys(change);
-  CAIRN_RETURN_IF_ERROR(LoadTable(std::move(def), store_->LatestSequence(), table));
-  (*table)->RaiseAutoIncrementNext(auto_increment_next);
-  return Status::Ok();
+  return LoadTable(std::move(def), store_->LatestSequence(), table);
 }
 
 Status Catalog::LoadDef(const std::string& name, TableDef* def) {
@@ -316,6 +315,7 @@ void Catalog::PutGone(const TableDef& def, Batch* batch) {
   batch->Delete(Family::kDictionary, NameKey(def.name));
   batch->Delete(Family::kDictionary, TableKey(RecordKind::kDefinition, def.id));
   batch->Delete(Family::kDictionary, CountersKey(def.id));
+  batch->Delete(Family::kDictionary, CreationKey(def.id));
   DeleteReplaced(def, batch);
   PutDropped(def, batch);
 }

@@ -26,12 +26,14 @@ namespace cairn::catalog {
 
 class ForeignKeyChange;
 
-// What ends the creation of a table: that it is in the dictionary, or the transaction of the statement that creates it, which adds to its
-// counters, were it by nothing but AUTO_INCREMENT 1.
+// What ends the creation of a table: that it is in the dictionary, or the transaction of the statement that creates it, which removes the
+// record at CreationKey().
 enum class Creation { kEndsHere, kEndsWithStatement };
 
 // The dictionary's key of a table's counters, for TableCounters merges.
 std::string CountersKey(TableId id);
+// That of the record of a creation that has not ended.
+std::string CreationKey(TableId id);
 
 // Every change is one atomic, synced write of the store, so it has happened wholly or not at
 // all after a crash. The caller (the server's metadata locks) keeps others from using a
@@ -46,8 +48,7 @@ class Catalog {
   static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog, LogSink* log = nullptr);
 
   // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, kDuplicateKey when that
-  // of one of its foreign keys is; those of the table `original`, which this one is to replace, are not. When its
-  // `creation` does not end here, only the live object knows `auto_increment_next` yet.
+  // of one of its foreign keys is; those of the table `original`, which this one is to replace, are not.
   Status Create(TableDef def, uint64_t auto_increment_next, std::shared_ptr<Table>* table,
                 const std::vector<ForeignKeyDef>& foreign_keys = {}, const std::string& original = {},
                 Creation creation = Creation::kEndsHere);

@@ -68,15 +68,26 @@ void Catalog::PutForeignKeys(const ForeignKeyChange& change, Batch* batch) {
   PutFormat(kFormatWithForeignKeys, batch);
 }
 
+// Whether the statement that creates the table has not ended. Where rows are there it has, though its transaction could not say so, as when the disk
+// was full.
+static Status IsBeingCreated(store::Store* store, TableId id, bool* is_being) {
+  *is_being = false;
+  store::PinnedValue value;
+  Status found = store->Get(Family::kDictionary, CreationKey(id), nullptr, &value);
+  if (!found.ok()) return found.Is(Status::Code::kNotFound) ? Status::Ok() : std::move(found);
+  CAIRN_RETURN_IF_ERROR(store->Get(Family::kDictionary, CountersKey(id), nullptr, &value));
+  store::TableCounters counters;
+  CAIRN_RETURN_IF_ERROR(store::DecodeTableCounters(value.view(), &counters));
+  *is_being = counters.row_count == 0;
+  return Status::Ok();
+}
+
 Status Catalog::MayDropReferenced(const std::string& name, bool* may_drop) {
   *may_drop = false;
   const std::lock_guard<std::mutex> lock(mutex_);
   TableDef def;
   CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
-  store::PinnedValue counters;
-  Status counted = store_->Get(Family::kDictionary, CountersKey(def.id), nullptr, &counters);
-  *may_drop = counted.Is(Status::Code::kNotFound);
-  if (!counted.ok() && !*may_drop) return counted;
+  CAIRN_RETURN_IF_ERROR(IsBeingCreated(store_, def.id, may_drop));
   return ForEachRecord(store_, RecordKind::kReplaced, {}, [&](ByteView, ByteView original) {
     if (original.size() != 8) return Status::Corruption("what a copy of ALTER TABLE is to replace is malformed in the dictionary");
     if (LoadBe64(original.data()) == def.id.value) *may_drop = true;
@@ -87,19 +98,11 @@ Status Catalog::MayDropReferenced(const std::string& name, bool* may_drop) {
 Status Catalog::EndRecovery() {
   const std::lock_guard<std::mutex> lock(mutex_);
   Batch batch(*store_);
-  CAIRN_RETURN_IF_ERROR(ForEachRecord(store_, RecordKind::kReplaced, {}, [&](ByteView copy, ByteView) {
-    batch.Delete(Family::kDictionary, KindKey(RecordKind::kReplaced) + std::string(copy));
-    return Status::Ok();
-  }));
-  // Of tables that nobody refers to it does not matter.
-  for (const ForeignKeyPtr& key : foreign_keys()->All()) {
-    TableDef parent;
-    Status found = LoadDef(key->parent, &parent);
-    if (found.Is(Status::Code::kNotFound)) continue;
-    CAIRN_RETURN_IF_ERROR(std::move(found));
-    store::PinnedValue counters;
-    found = store_->Get(Family::kDictionary, CountersKey(parent.id), nullptr, &counters);
-    if (found.Is(Status::Code::kNotFound)) batch.MergeCounters(CountersKey(parent.id), {.row_count = 0, .auto_increment_next = 1});
+  for (const RecordKind kind : {RecordKind::kReplaced, RecordKind::kCreation}) {
+    CAIRN_RETURN_IF_ERROR(ForEachRecord(store_, kind, {}, [&](ByteView table, ByteView) {
+      batch.Delete(Family::kDictionary, KindKey(kind) + std::string(table));
+      return Status::Ok();
+    }));
   }
   return batch.empty() ? Status::Ok() : store_->Write(batch, Durability::kSync, store::Urgency::kReclaimsSpace);
 }

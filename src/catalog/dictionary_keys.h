@@ -19,6 +19,7 @@ enum class RecordKind : char {
   kForeignKey = 7,
   kLoad = 8,  // the store's: store/load_record.h
   kReplaced = 9,
+  kCreation = 10,
 };
 
 inline std::string KindKey(RecordKind kind) { return std::string(1, static_cast<char>(kind)); }

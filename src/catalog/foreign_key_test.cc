@@ -207,7 +207,7 @@ TEST_F(ForeignKeyCatalogTest, RecoveryDropsAParentOnlyForItsCopyOrAnUnfinishedCr
   LosePower();
   EXPECT_TRUE(may_drop("d/filled"));
   store::Batch batch(*store);
-  batch.MergeCounters(CountersKey(Find("d/filled")->def().id), {.row_count = 0, .auto_increment_next = 1});
+  batch.Delete(store::Family::kDictionary, CreationKey(Find("d/filled")->def().id));
   ASSERT_TRUE(store->Write(batch, store::Durability::kSync).ok());
   LosePower();
   EXPECT_FALSE(may_drop("d/filled"));
@@ -216,11 +216,37 @@ TEST_F(ForeignKeyCatalogTest, RecoveryDropsAParentOnlyForItsCopyOrAnUnfinishedCr
   Create("d/waits too", {Key("k3", "d/waits too", "d/empty")});
   ASSERT_TRUE(catalog->Create(Def("d/empty"), 7, &table, {}, {}, Creation::kEndsWithStatement).ok());
   EXPECT_EQ(table->auto_increment_next(), 7u);
+  ASSERT_TRUE(catalog->SaveCounters().ok());
   EXPECT_TRUE(may_drop("d/empty"));
+  // So it has where it has rows, whatever became of its transaction.
+  for (const int rows : {1, -1}) {
+    store::Batch counted(*store);
+    counted.MergeCounters(CountersKey(table->def().id), {.row_count = rows, .auto_increment_next = 0});
+    ASSERT_TRUE(store->Write(counted, store::Durability::kSync).ok());
+    EXPECT_EQ(may_drop("d/empty"), rows < 0);
+  }
   ASSERT_TRUE(catalog->EndRecovery().ok());
   LosePower();
   EXPECT_FALSE(may_drop("d/empty"));
-  EXPECT_EQ(Find("d/empty")->auto_increment_next(), 1u);
+  EXPECT_EQ(Find("d/empty")->auto_increment_next(), 7u);
+}
+
+// An earlier program had no counters until a creation had ended.
+TEST_F(ForeignKeyCatalogTest, ATableWithoutCountersIsOneWithoutNumbers) {
+  Create("d/c", {Key("k", "d/c", "d/p")});
+  Create("d/p");
+  store::Batch batch(*store);
+  batch.Delete(store::Family::kDictionary, CountersKey(Find("d/p")->def().id));
+  ASSERT_TRUE(store->Write(batch, store::Durability::kSync).ok());
+  LosePower();
+  bool may_drop = true;
+  EXPECT_TRUE(catalog->MayDropReferenced("d/p", &may_drop).ok());
+  EXPECT_FALSE(may_drop);
+  ASSERT_TRUE(catalog->EndRecovery().ok());
+  EXPECT_EQ(Find("d/p")->auto_increment_next(), 0u);
+  ASSERT_TRUE(catalog->SetAutoIncrementNext(*Find("d/p"), 5).ok());
+  LosePower();
+  EXPECT_EQ(Find("d/p")->auto_increment_next(), 5u);
 }
 
 TEST(ForeignKeyFit, IndexesThatBeginWithTheColumns) {

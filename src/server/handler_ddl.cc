@@ -55,8 +55,7 @@ Status CreateTable(THD* thd, const catalog::TableDef& def, uint64_t auto_increme
   std::shared_ptr<catalog::Table> created;
   CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().Create(def, auto_increment_next, &created, keys, original, creation));
   if (creation == catalog::Creation::kEndsWithStatement) {
-    session->transaction().AddTableCounters(
-        created->def().id, {.row_count = 0, .auto_increment_next = std::max<uint64_t>(1, auto_increment_next)});
+    CAIRN_RETURN_IF_ERROR(session->transaction().Delete(store::Family::kDictionary, catalog::CreationKey(created->def().id)));
     session->syncs_commit = true;
   }
   session->created_table = def.name;
