@@ -138,7 +138,8 @@ Status RowWriter::ClaimUnique(size_t index, const uint8_t* record) {
 }
 
 // The key is new_entry_'s. Of an entry that is there the row's lock is enough, as the entry goes with a change of the row. Who is changing
-// it may put another entry of this key, so its own lock is not kept while that one is waited for.
+// it may put another entry of this key, so its own lock is not kept while that one is waited for. If there is nobody to wait for, who is to
+// change the row keeps both: others queue for the entry then, and each end lets in one of them instead of all.
 Status RowWriter::ClaimUniqueKey(size_t index) {
   uint64_t ends_us = 0;
   for (;;) {
@@ -149,20 +150,21 @@ Status RowWriter::ClaimUniqueKey(size_t index) {
       return Status::Ok();
     }
     CAIRN_RETURN_IF_ERROR(std::move(status));
-    if (lock.newly_acquired) GiveBack(lock.handle);
-    status = LockDuplicate(index, &ends_us);
+    status = LockDuplicate(index, try_options_);
+    const bool is_kept = changes_duplicates_ && status.Is(Status::Code::kDuplicateKey);
+    if (lock.newly_acquired && !is_kept) GiveBack(lock.handle);
+    if (status.Is(Status::Code::kLockBusy)) status = LockDuplicate(index, lock_options_.Together(&ends_us));
     if (!status.Is(Status::Code::kNotFound)) return status;
   }
 }
 
 // Locks the row of the entry that was found. Who is deleting or changing the row has locked it: the outcome decides, so the entry counts
 // (kDuplicateKey) only if it is still there, and the row's, once the lock was got. Else it is to be looked for again: kNotFound.
-Status RowWriter::LockDuplicate(size_t index, uint64_t* ends_us) {
+Status RowWriter::LockDuplicate(size_t index, txn::LockOptions options) {
   const codec::IndexCodec& codec = table_->indexes()[index];
   duplicate_index_ = index;
   duplicate_primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
-  txn::LockOptions options = lock_options_.Together(ends_us);
   if (!changes_duplicates_) options.mode = txn::LockMode::kShared;
   txn::LockResult lock;
   CAIRN_RETURN_IF_ERROR(transaction_->Lock(duplicate_primary_key_.view(), options, &lock));

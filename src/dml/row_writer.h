@@ -55,7 +55,7 @@ class RowWriter {
   void SetGuard(RowGuard* guard) { guard_ = guard; }
 
   // Until the next Bind(): a row in the way is removed or changed next, so it is locked exclusively, and the other locks are kept for
-  // the next attempt.
+  // the next attempt; that of the row's own unique entry only if the row was not waited for.
   void SetChangesDuplicates() { changes_duplicates_ = true; }
 
   // Adds a row. On kDuplicateKey duplicate_index() is the index (0: primary) and
@@ -104,7 +104,7 @@ class RowWriter {
   Status ClaimPrimary();
   Status ClaimUnique(size_t index, const uint8_t* record);
   Status ClaimUniqueKey(size_t index);
-  Status LockDuplicate(size_t index, uint64_t* ends_us);
+  Status LockDuplicate(size_t index, txn::LockOptions options);
   Status InsertClaimed(const RowRef& row);
   Status PutRow(const RowRef& row);
   Status ReplaceRow(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);

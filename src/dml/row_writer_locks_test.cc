@@ -92,6 +92,8 @@ TEST_F(RowWriterLocksTest, ADuplicateThatIsToBeChangedIsLockedExclusively) {
   };
   EXPECT_TRUE(insert(*first, Row(1, 30, "x")).Is(Code::kDuplicateKey));
   EXPECT_TRUE(insert(*first, Row(3, 20, "x")).Is(Code::kDuplicateKey));
+  // Whoever wants the entry too waits for that, and not for the row: one by one they are let in.
+  EXPECT_TRUE(manager->locks().Holds(*first, UniqueKey(two), txn::LockMode::kExclusive));
   for (const TestRecord& row : {one, two}) {
     EXPECT_TRUE(manager->locks().Holds(*first, PrimaryKey(row), txn::LockMode::kExclusive));
     EXPECT_TRUE(insert(*second, row).Is(Code::kLockBusy));
@@ -100,6 +102,12 @@ TEST_F(RowWriterLocksTest, ADuplicateThatIsToBeChangedIsLockedExclusively) {
   EXPECT_TRUE(insert(*second, Row(4, 20, "x")).Is(Code::kLockBusy));
   // The key of the row to be written, until it is.
   EXPECT_TRUE(Insert(*second, Row(3, 40, "x")).Is(Code::kLockBusy));
+  // Who has a row locked may put another one with its unique value.
+  auto third = Begin();
+  ASSERT_TRUE(first->Rollback().ok());
+  ASSERT_TRUE(third->Lock(PrimaryKey(two), kNoWait, nullptr).ok());
+  EXPECT_TRUE(insert(*second, Row(5, 20, "x")).Is(Code::kLockBusy));
+  EXPECT_TRUE(third->Lock(UniqueKey(two), kNoWait, nullptr).ok());
 }
 
 // A unique key whose row another transaction is deleting is neither free nor taken until that ends.

@@ -50,6 +50,12 @@ class SmallTableTest : public ::testing::Test, public txn::TxnFixture {
     access->primary().EncodePrimaryKey(record.data(), 0, &key);
     return key.ToString();
   }
+  std::string UniqueKey(const TestRecord& record) const {
+    const codec::IndexCodec& codec = access->indexes()[1];
+    ByteBuffer key;
+    codec.EncodeTupleFromRecord(record.data(), codec.own_part_count(), &key);
+    return key.ToString();
+  }
   void Bind(txn::Transaction& transaction) {
     transaction.StartStatement();
     writer.Bind(&transaction, access.get(), txn::kNoWait);
