@@ -318,6 +318,28 @@ TEST_F(LockingScanTest, AUniqueKeyIsFollowedToTheRowItMovesTo) {
   EXPECT_EQ(ReadAcross(*holder, read, [&] { ASSERT_TRUE(RemoveRow(*holder, {3, 10, 3, "heir"}).ok()); }), "-");
 }
 
+// As a child's check reads at READ COMMITTED, which does not keep the lock of a row that has gone while it waits for who puts it again.
+TEST_F(LockingScanTest, ARowThatGoesAndComesAgainIsNoDamage) {
+  CommitRows({{1, 10, 1}});
+  auto holder = Hold(1), other = Begin(), transaction = Begin(txn::Isolation::kReadCommitted);
+  ASSERT_TRUE(RemoveRow(*holder, {1, 10, 1}).ok());
+  other->StartStatement();
+  ASSERT_TRUE(other->Lock(UniqueKey(10), txn::kNoWait, nullptr).ok());
+  ReadMode mode = Locking(LockWait::kWait);
+  mode.ranges = true;
+  std::string text;
+  std::thread reading([&] { text = ByUnique(*transaction, 10, mode); });
+  while (manager->locks().waiting_count() == 0) std::this_thread::yield();
+  // Its wait for the row ends with this; the next one is for the entry.
+  EXPECT_TRUE(holder->Commit(Durability::kOs).ok());
+  while (manager->locks().waiting_count() == 0) std::this_thread::yield();
+  EXPECT_TRUE(PutRow(*other, {1, 10, 1, "again"}).ok());
+  EXPECT_TRUE(other->Commit(Durability::kOs).ok());
+  reading.join();
+  EXPECT_EQ(text, "1:again");
+  EXPECT_EQ(transaction->lock_count(), 1u);
+}
+
 TEST_F(LockingScanTest, AUniqueEntryWithoutItsRowIsDamage) {
   CommitRows({{1, 10, 1}});
   store::Batch batch(*store);

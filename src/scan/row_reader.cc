@@ -44,10 +44,15 @@ void RowReader::UnlockLast() {
 
 Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
   if (primary_key.data() != reinterpret_cast<const char*>(primary_key_.data())) primary_key_.Assign(primary_key);
+  Status status = LockAndRead(row);
+  if (status.Is(Status::Code::kNotFound) && LeavesAbsentUnlocked()) UnlockLast();
+  return status;
+}
+
+// The row of primary_key_, which stays locked also if there is none.
+Status RowReader::LockAndRead(StoredRow* row) {
   CAIRN_RETURN_IF_ERROR(LockRow(primary_key_.view()));
-  Status status = transaction_->GetBy(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_);
-  if (status.Is(Status::Code::kNotFound) && mode_.locking && LeavesAbsentUnlocked()) UnlockLast();
-  CAIRN_RETURN_IF_ERROR(std::move(status));
+  CAIRN_RETURN_IF_ERROR(transaction_->GetBy(&points_, primary_key_.view(), view(), lock_.newly_acquired, &row_));
   *row = {primary_key_.view(), row_.view()};
   return Status::Ok();
 }
@@ -90,16 +95,21 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
   }
   // Until the row is locked its key may move to another row, or away; its old row may be gone then.
   for (;;) {
-    Status found = ByPrimaryKey(primary_key_.view(), row);
+    Status found = LockAndRead(row);
     if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
     if (found.ok() && !mode_.locking) return found;
-    Status entry = mode_.locking ? FindEntry(key) : ReadEntry(key, view());
-    // A row that has left the key is not the reader's any more.
-    if (entry.Is(Status::Code::kNotFound) && found.ok() && LeavesAbsentUnlocked()) UnlockLast();
+    // The row's lock is not given back before, absent or not: it could come again with its entry, which would seem to have none.
+    Status entry = ReadEntry(key, view());
+    const bool is_same_moment = entry.ok();
+    if (entry.Is(Status::Code::kNotFound)) {
+      // A row that has left the key is not the reader's any more.
+      if (LeavesAbsentUnlocked()) UnlockLast();
+      entry = FindEntry(key);
+    }
     CAIRN_RETURN_IF_ERROR(std::move(entry));
     ByteBuffer primary_key_now;
     CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_now));
-    if (primary_key_now.view() == primary_key_.view()) {
+    if (is_same_moment && primary_key_now.view() == primary_key_.view()) {
       if (found.ok()) return found;
       return Status::Corruption("an entry of index " + table_->def().indexes[index].name + " of table " +
                                 table_->def().name + " has no row");

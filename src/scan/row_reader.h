@@ -77,6 +77,7 @@ class RowReader {
   void Reset();
 
  private:
+  Status LockAndRead(StoredRow* row);
   Status ReadEntry(ByteView key, txn::View view);
   Status FindEntry(ByteView key);
   bool LeavesAbsentUnlocked() const { return transaction_->isolation() == txn::Isolation::kReadCommitted; }
