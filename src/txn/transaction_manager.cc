@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "base/clock.h"
 #include "base/endian.h"
@@ -14,12 +15,12 @@ TransactionManager::TransactionManager(store::Store& store, const PointLocks::Op
     : store_(store), locks_(lock_options), hooks_(std::move(hooks)) {}
 
 TransactionManager::~TransactionManager() {
-  // Their destructors look at the list.
+  // Destroyed after the mutex was let go: their destructors look at the list.
   std::map<std::string, std::unique_ptr<Transaction>> prepared;
-  std::unique_lock lock(mutex_);
+  std::vector<std::unique_ptr<Transaction>> to_roll_back;
+  std::lock_guard lock(mutex_);
   prepared.swap(prepared_);
-  lock.unlock();
-  prepared.clear();
+  to_roll_back.swap(to_roll_back_);
 }
 
 std::unique_ptr<Transaction> TransactionManager::NewTransaction(void* user_data) {
@@ -153,22 +154,22 @@ Status TransactionManager::RollbackPrepared(ByteView name) {
 
 void TransactionManager::RollBackLater(ByteView name) {
   std::lock_guard lock(mutex_);
-  to_roll_back_.emplace_back(name);
+  auto node = prepared_.extract(std::string(name));
+  if (!node.empty()) to_roll_back_.push_back(std::move(node.mapped()));
 }
 
 void TransactionManager::RetryRollbacks() {
-  std::vector<std::string> names;
+  std::vector<std::unique_ptr<Transaction>> transactions;
+  std::vector<Ending> endings;
   {
     std::lock_guard lock(mutex_);
-    names.swap(to_roll_back_);
+    transactions.swap(to_roll_back_);
+    for (const auto& transaction : transactions) endings.push_back(ending_.insert(ending_.end(), transaction->written_));
   }
-  std::erase_if(names, [this](const std::string& name) {
-    const Status status = RollbackPrepared(name);
-    return status.ok() || status.Is(Status::Code::kNotFound);
-  });
-  if (names.empty()) return;
+  std::erase_if(transactions, [](const auto& transaction) { return transaction->Rollback().ok(); });
   std::lock_guard lock(mutex_);
-  to_roll_back_.insert(to_roll_back_.end(), names.begin(), names.end());
+  for (const Ending ending : endings) ending_.erase(ending);
+  std::ranges::move(transactions, std::back_inserter(to_roll_back_));
 }
 
 std::vector<TransactionRow> TransactionManager::List() const {

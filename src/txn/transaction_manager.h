@@ -80,7 +80,7 @@ class TransactionManager {
   Status RollbackPrepared(ByteView name);
 
   // For one of them whose rollback has failed, where nobody will ask for it again: RetryRollbacks(), to be called from time to time,
-  // rolls it back once writes are accepted again.
+  // rolls it back once writes are accepted again. It has no name any more: the user who gave it that may give it to another transaction.
   void RollBackLater(ByteView name);
   void RetryRollbacks();
 
@@ -142,7 +142,7 @@ class TransactionManager {
   Transaction* transactions_ = nullptr;                                // guarded by mutex_
   std::map<std::string, std::unique_ptr<Transaction>> prepared_;       // guarded by mutex_
   std::list<std::vector<IndexId>> ending_;                             // guarded by mutex_
-  std::vector<std::string> to_roll_back_;                              // names; guarded by mutex_
+  std::vector<std::unique_ptr<Transaction>> to_roll_back_;             // guarded by mutex_
 };
 
 }  // namespace cairn::txn

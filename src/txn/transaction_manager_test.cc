@@ -106,7 +106,8 @@ TEST_F(TransactionManagerTest, WhatNobodyWillRollBackByNameIsTriedAgain) {
   manager->Detach(std::move(txn));
   manager->RollBackLater("own");
   manager->RetryRollbacks();
-  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"own", "user's"}));
+  EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"user's"}));
+  EXPECT_TRUE(manager->PreparedHaveWritten(IndexId(1)));
   EXPECT_TRUE(Write(*Begin(), "a", "-").Is(Code::kLockBusy));
   AwaitWrites();
   manager->RetryRollbacks();
@@ -117,6 +118,32 @@ TEST_F(TransactionManagerTest, WhatNobodyWillRollBackByNameIsTriedAgain) {
   OpenAll();
   ASSERT_TRUE(manager->RecoverPrepared().ok());
   EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"user's"}));
+}
+
+// The server has forgotten its name, so that a user may give it again. Of what changes nothing the store hears nothing.
+TEST_F(TransactionManagerTest, ANamesakeIsNotTakenForWhatIsToBeRolledBack) {
+  PrepareOne("x1", "a");
+  RefuseWrites();
+  ASSERT_FALSE(manager->RollbackPrepared("x1").ok());
+  manager->RollBackLater("x1");
+  for (const bool commits : {true, false}) {
+    auto txn = Begin();
+    ASSERT_TRUE(txn->Prepare("x1", Durability::kSync).ok());
+    manager->Detach(std::move(txn));
+    EXPECT_EQ(manager->ListPrepared(), (std::vector<std::string>{"x1"}));
+    EXPECT_TRUE(Write(*Begin(), "a", "-").Is(Code::kLockBusy));
+    if (commits) AwaitWrites();
+    ASSERT_TRUE((commits ? manager->CommitPrepared("x1", Durability::kSync) : manager->RollbackPrepared("x1")).ok());
+    EXPECT_TRUE(Write(*Begin(), "a", "-").Is(Code::kLockBusy));
+    EXPECT_EQ(Scan(*Begin()), "");
+  }
+  manager->RetryRollbacks();
+  EXPECT_TRUE(Write(*Begin(), "a", "-").ok());
+  EXPECT_EQ(Scan(*Begin()), "");
+  CrashAll();
+  OpenAll();
+  ASSERT_TRUE(manager->RecoverPrepared().ok());
+  EXPECT_EQ(manager->ListPrepared().size(), 0u);
 }
 
 // It would keep all versions there are from then on, for as long as nobody ends the transaction.
