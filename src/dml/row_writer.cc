@@ -77,14 +77,17 @@ void RowWriter::GiveBack(txn::LockRequest* lock) {
   transaction_->Unlock(lock);
 }
 
-// Makes a change that begins with claims, again each time that it has met a range and waited.
+// Makes a change that begins with claims, again each time that it has met a range and waited. If it has waited for something else in
+// between, that had its own time, and so has the next range.
 template <typename Change>
 Status RowWriter::ClaimAndChange(const Change& change) {
   uint64_t ends_us = 0;
   for (;;) {
     claims_.clear();
+    const uint64_t wait_count = transaction_->wait_count();
     Status status = change();
     if (status.ok()) return status;
+    if (transaction_->wait_count() != wait_count) ends_us = 0;
     CAIRN_RETURN_IF_ERROR(PrepareAgain(std::move(status), &ends_us));
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is locked for a row that is written, or that meets a duplicate, and for whom it waits.
+#include <atomic>
 #include <thread>
 
 #include "base/index_bounds.h"
@@ -187,7 +188,9 @@ class Insertion {
           transaction.StartStatement();
           writer_.Bind(&transaction, &access, {.mode = txn::LockMode::kExclusive});
           status_ = writer_.Insert({record.data()});
+          ended_ = true;
         }) {}
+  bool ended() const { return ended_; }
   Status Join() {
     thread_.join();
     return std::move(status_);
@@ -197,6 +200,7 @@ class Insertion {
  private:
   RowWriter writer_;
   Status status_;
+  std::atomic<bool> ended_{false};
   std::thread thread_;
 };
 
@@ -248,6 +252,49 @@ TEST_F(RowWriterLocksTest, OneRangeAfterTheOtherIsWaitedForInOneTime) {
   });
   EXPECT_EQ(other->lock_count(), 0u);
   EXPECT_FALSE(other->HasWrites());
+}
+
+// Each wait takes an hour.
+class HourObserver final : public txn::WaitObserver {
+ public:
+  void OnWait(txn::LockOwner&, txn::LockOwner&) override {}
+  void OnWake(txn::LockOwner&) override { txn::TestClock::PassHour(); }
+};
+
+// Who waits for a range, a row and another range has not waited for the last one yet.
+TEST_F(RowWriterLocksTest, ARangeThatComesAfterAnotherWaitHasItsOwnTime) {
+  HourObserver observer;
+  lock_options.observer = &observer;
+  manager = std::make_unique<txn::TransactionManager>(*store, lock_options, txn::TransactionHooks{});
+  const TestRecord row = Row(1, 10, "a");
+  auto one = Begin(), two = Begin(), holder = Begin(), other = Begin();
+  const auto lock_all = [&](Transaction& reader, size_t index) {
+    const IndexId id = access->indexes()[index].id();
+    const IndexBounds bounds(id);
+    txn::RangeWalk walk;
+    EXPECT_TRUE(walk.Begin(&reader, id, bounds.lower(), bounds.upper(), true, true).ok());
+    EXPECT_TRUE(walk.Look().ok());
+    EXPECT_TRUE(walk.ExtendToEnd());
+    walk.End();
+  };
+  lock_all(*one, 0);
+  lock_all(*two, 2);
+  Insertion insertion(*other, *access, row);
+  const auto await_wait = [&] {
+    while (manager->locks().waiting_count() == 0 && !insertion.ended()) std::this_thread::yield();
+  };
+  await_wait();
+  ASSERT_TRUE(holder->Lock(PrimaryKey(row), kNoWait, nullptr).ok());
+  ASSERT_TRUE(one->Rollback().ok());
+  await_wait();
+  ASSERT_TRUE(holder->Rollback().ok());
+  await_wait();
+  // Time for it to give up.
+  for (int i = 0; i < 10'000 && !insertion.ended(); ++i) std::this_thread::yield();
+  ASSERT_TRUE(two->Rollback().ok());
+  const Status status = insertion.Join();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(other->lock_count(), 2u);
 }
 
 // The same of who waits for the row of a unique entry: another row may get the entry meanwhile.

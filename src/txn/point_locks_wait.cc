@@ -58,6 +58,7 @@ void PointLocks::Wait::Enqueue(LockEntry* entry) {
   request_->mode = options_.mode;
   request_->upgrades = mine_;
   request_->since_us = locks_.options_.now_us();
+  ++owner_.wait_count_;
   SetEnd();
   // Upgrades go before all others: nobody else can be served before they are.
   LockRequest** link = &entry->waiters;

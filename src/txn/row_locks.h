@@ -93,6 +93,8 @@ class LockOwner {
   uint64_t write_count() const { return write_count_.load(std::memory_order_relaxed); }
   // Any thread.
   bool is_waiting() const { return waiting_.load(std::memory_order_relaxed); }
+  // Own thread. How often it has waited for a lock so far.
+  uint64_t wait_count() const { return wait_count_; }
 
   // Any thread. Ends a wait for a lock with kInterrupted, now or, when none is under way, the
   // next one, until ClearInterrupt().
@@ -127,6 +129,7 @@ class LockOwner {
 
   // Own thread only, except through `held_` itself which only its thread touches.
   LockRequest* held_ = nullptr;
+  uint64_t wait_count_ = 0;
   std::atomic<uint64_t> lock_count_{0};
   std::atomic<bool> waiting_{false};
   std::atomic<bool> interrupted_{false};
