@@ -27,7 +27,6 @@ void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* 
   try_options_ = lock_options_;
   try_options_.wait = txn::LockWait::kNoWait;
   changes_duplicates_ = false;
-  range_key_.Clear();
   row_value_.ShrinkAbove(kKeptBufferBytes);
   build_ = table->table().build();
   if (build_ != nullptr) BindBuild();
@@ -84,6 +83,7 @@ Status RowWriter::ClaimAndChange(const Change& change) {
   uint64_t ends_us = 0;
   for (;;) {
     claims_.clear();
+    range_key_.Clear();
     const uint64_t wait_count = transaction_->wait_count();
     Status status = change();
     if (status.ok()) return status;
@@ -109,9 +109,7 @@ Status RowWriter::PrepareAgain(Status status, uint64_t* ends_us) {
   }
   for (txn::LockRequest* claim : claims_) GiveBack(claim);
   if (range_key_.view().empty()) return status;
-  status = transaction_->WaitForRanges(range_key_.view(), lock_options_.Together(ends_us));
-  range_key_.Clear();
-  return status;
+  return transaction_->WaitForRanges(range_key_.view(), lock_options_.Together(ends_us));
 }
 
 // Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's, but a scan
