@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""python3 -m engine_suites: record on InnoDB, or run parts on Cairn by hand."""
+"""python3 -m engine_suites: record on InnoDB, or run parts on Cairn by hand.
+
+`in-place` takes names of suites ("main", "vcol", ...), and writes how Cairn in InnoDB's place differs from InnoDB."""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 from cairn_cli import dependencies, paths  # noqa: E402
 from cairn_cli.mtr import Result  # noqa: E402
 
-from . import baseline, own_suite, yardstick  # noqa: E402
+from . import baseline, in_place, own_suite, yardstick  # noqa: E402
 from .tree import writable_memory  # noqa: E402
 
 _DETAIL_LINES = 60
@@ -27,9 +29,9 @@ def _show(result: Result) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="engine_suites", description=__doc__)
-    whats = ("record-yardstick", "record-sql", "record-cairn-sql", "storage-engine", "engines", "sql")
+    whats = ("record-yardstick", "record-sql", "record-cairn-sql", "storage-engine", "engines", "sql", "in-place")
     parser.add_argument("what", choices=whats)
-    parser.add_argument("tests", nargs="*", help="names of tests; all without")
+    parser.add_argument("tests", nargs="*", help="names of tests, all without; for in-place of suites")
     parser.add_argument("--build-type", default="release", choices=paths.BUILD_TYPES)
     parser.add_argument("--plugin", type=Path, help="another ha_cairn.so than the build's")
     parser.add_argument("--engine", default="cairn", choices=("cairn", "innodb"), help="for engines")
@@ -47,6 +49,8 @@ def main() -> int:
     else:
         if arguments.what == "storage-engine":
             results = yardstick.compare(prefix, plugin, work, _show, tests)
+        elif arguments.what == "in-place":
+            results = in_place.compare(prefix, plugin, work, tests, _show)
         elif arguments.what == "sql":
             results = own_suite.compare(prefix, plugin, work, _show, tests)
         else:
