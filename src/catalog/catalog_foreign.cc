@@ -6,7 +6,6 @@
 #include "catalog/catalog_batch.h"
 #include "catalog/dictionary_keys.h"
 #include "catalog/foreign_key_change.h"
-#include "store/cursor.h"
 
 namespace cairn::catalog {
 
@@ -36,24 +35,18 @@ ForeignKeyPtr ForeignKeyChange::WithTakenName(const std::string& child, const st
 }
 
 Status Catalog::LoadForeignKeys() {
-  const std::string lower = KindKey(RecordKind::kForeignKey);
-  const std::string upper = KindEnd(RecordKind::kForeignKey);
-  store::CursorOptions options;
-  options.lower_bound = lower;
-  options.upper_bound = upper;
-  store::Cursor cursor;
-  CAIRN_RETURN_IF_ERROR(store_->OpenCursor(Family::kDictionary, options, &cursor));
   std::vector<ForeignKeyPtr> keys;
-  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+  CAIRN_RETURN_IF_ERROR(ForEachRecord(store_, RecordKind::kForeignKey, {}, [&](ByteView place, ByteView value) {
     ForeignKeyDef key;
-    CAIRN_RETURN_IF_ERROR(DecodeForeignKey(cursor.value(), &key));
-    if (cursor.key() != ForeignKeyKey(key.child, key.name)) {
+    CAIRN_RETURN_IF_ERROR(DecodeForeignKey(value, &key));
+    if (KindKey(RecordKind::kForeignKey) + std::string(place) != ForeignKeyKey(key.child, key.name)) {
       return Status::Corruption("foreign key " + key.name + " of the dictionary is not where it belongs");
     }
     keys.push_back(std::make_shared<const ForeignKeyDef>(std::move(key)));
-  }
+    return Status::Ok();
+  }));
   foreign_keys_.store(std::make_shared<const ForeignKeySet>(std::move(keys)));
-  return cursor.status();
+  return Status::Ok();
 }
 
 void Catalog::PutForeignKeys(const ForeignKeyChange& change, Batch* batch) {
@@ -68,9 +61,11 @@ void Catalog::PutForeignKeys(const ForeignKeyChange& change, Batch* batch) {
   PutFormat(kFormatWithForeignKeys, batch);
 }
 
+namespace {
+
 // Whether the statement that creates the table has not ended. Where rows are there it has, though its transaction could not say so, as when the disk
 // was full.
-static Status IsBeingCreated(store::Store* store, TableId id, bool* is_being) {
+Status IsBeingCreated(store::Store* store, TableId id, bool* is_being) {
   *is_being = false;
   store::PinnedValue value;
   Status found = store->Get(Family::kDictionary, CreationKey(id), nullptr, &value);
@@ -81,6 +76,8 @@ static Status IsBeingCreated(store::Store* store, TableId id, bool* is_being) {
   *is_being = counters.row_count == 0;
   return Status::Ok();
 }
+
+}  // namespace
 
 Status Catalog::MayDropReferenced(const std::string& name, bool* may_drop) {
   *may_drop = false;

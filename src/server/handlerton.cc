@@ -153,10 +153,12 @@ int Recover(handlerton*, XID* list, uint length) {
   return static_cast<int>(count);
 }
 
+// Of what somebody has prepared, and not that there is no such transaction.
+bool HasFailed(const Status& status) { return !status.ok() && !status.Is(Status::Code::kNotFound); }
+
 // XA COMMIT and XA ROLLBACK do not look at the result, only for an error that was raised: then the XID stays listed, and may be named again.
 int XaResult(const Status& status) {
-  if (status.ok()) return 0;
-  if (status.Is(Status::Code::kNotFound)) return kXaUnknownXid;
+  if (!HasFailed(status)) return status.ok() ? 0 : kXaUnknownXid;
   THD* thd = current_thd;
   if (thd != nullptr) {
     RaiseError(thd, status);
@@ -168,8 +170,7 @@ int XaResult(const Status& status) {
 
 int CommitByXid(handlerton*, XID* xid) {
   const Status status = GlobalEngine()->transactions().CommitPrepared(NameOfXid(*xid), store::Durability::kSync);
-  const bool failed = !status.ok() && !status.Is(Status::Code::kNotFound);
-  if (failed && IsPromised(current_thd, xid)) GlobalEngine()->store().StopForPromised(status);
+  if (HasFailed(status) && IsPromised(current_thd, xid)) GlobalEngine()->store().StopForPromised(status);
   return XaResult(status);
 }
 
@@ -177,9 +178,8 @@ int RollbackByXid(handlerton*, XID* xid) {
   txn::TransactionManager& transactions = GlobalEngine()->transactions();
   const std::string name = NameOfXid(*xid);
   const Status status = transactions.RollbackPrepared(name);
-  const bool failed = !status.ok() && !status.Is(Status::Code::kNotFound);
   // The server asks for its own at the start, and not again.
-  if (failed && xid->get_my_xid() != 0) transactions.RollBackLater(name);
+  if (HasFailed(status) && xid->get_my_xid() != 0) transactions.RollBackLater(name);
   return XaResult(status);
 }
 
