@@ -315,9 +315,9 @@ Status Transaction::OpenCursor(const store::CursorOptions& options, View view, s
   return manager_.store_.OpenCursor(store::Family::kData, viewed, cursor);
 }
 
+// At READ COMMITTED too: statements of a function or trigger write and read by the view of the statement that called it.
 bool Transaction::IsViewBehind() const {
-  return isolation() != Isolation::kReadCommitted && view_.taken() &&
-         view_.sequence() != manager_.store_.LatestSequence();
+  return view_.taken() && view_.sequence() != manager_.store_.LatestSequence();
 }
 
 bool Transaction::HasChanged(ByteView key) {

@@ -177,7 +177,7 @@ class Transaction final : public LockOwner {
   // Whether it has changed none but these.
   bool HasWrittenOnly(std::span<const IndexId> indexes) const;
 
-  // Whether something was committed since a read view that is kept was taken.
+  // Whether something was committed since the read view that it has, if any, was taken.
   bool IsViewBehind() const;
 
   // Whether this transaction has changed exactly this key of the data family.
