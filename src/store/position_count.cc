@@ -41,12 +41,12 @@ const rocks::ReadOptions& HowToRead() {
 // One range in the sources of a version.
 class RangeSources {
  public:
-  RangeSources(const CurrentVersion& version, HeldIndexes* held, const KeyRange& range)
-      : version_(version), held_(*held), bounds_(range.begin, range.end) {}
+  RangeSources(const CurrentVersion& version, const FamilySource& source, const KeyRange& range)
+      : version_(version), source_(source), bounds_(range.begin, range.end) {}
 
   bool Count(PositionCount* count) {
     FileRuns runs;
-    if (!FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), /*filter=*/nullptr, &runs)) return false;
+    if (!FindRuns(&runs)) return false;
     if (!AddMemtables() || !AddRuns(runs)) return false;
     count->entries = found_.entries;
     count->bytes_between = found_.bytes_between;
@@ -79,6 +79,17 @@ class RangeSources {
     std::optional<RangePosition> position;
     bool has_versions = false;  // there may be some of one key
   };
+
+  // Without those that a walk would not read: their blocks would be read for this count alone.
+  bool FindRuns(FileRuns* runs) const {
+    rocks::ReadOptions read = HowToRead();
+    const rocks::Slice lower(bounds_.lower().data(), bounds_.lower().size());
+    const rocks::Slice upper(bounds_.upper().data(), bounds_.upper().size());
+    read.iterate_lower_bound = &lower;
+    if (!upper.empty()) read.iterate_upper_bound = &upper;
+    bool are_filtered;
+    return FindRunsToRead(source_, *version_, read, runs, &are_filtered);
+  }
 
   bool IsInRange(const MemtableTree::Position& position) const {
     if (position.entry == nullptr) return false;
@@ -134,7 +145,7 @@ class RangeSources {
   bool AddFile(int level, const rocks::FdWithKeyRange& file) {
     if (files_.full()) return false;
     File& added = files_.Append();
-    if (!added.index.Open(version_, &held_, HowToRead(), level, *file.file_metadata)) return false;
+    if (!added.index.Open(version_, source_.held, HowToRead(), level, *file.file_metadata)) return false;
     RangePosition& position = added.position.emplace(added.index, bounds_, HowToRead());
     const RangePosition::Found before = found_;
     if (!position.Add(&found_)) return false;
@@ -181,7 +192,7 @@ class RangeSources {
   }
 
   const CurrentVersion& version_;
-  HeldIndexes& held_;
+  const FamilySource source_;
   const RangeBounds bounds_;
   std::array<Memtable, kMemtablesMax> memtables_;  // from the newest to the oldest
   size_t memtable_count_ = 0;
@@ -200,7 +211,7 @@ class RangeSources {
 bool Store::CountByPosition(Family family, const KeyRange& range, PositionCount* count) const {
   *count = PositionCount();
   const CurrentVersion version(impl_->root, Handle(family));
-  return RangeSources(version, impl_->held_indexes.get(), range).Count(count);
+  return RangeSources(version, impl_->SourceOf(family), range).Count(count);
 }
 
 }  // namespace cairn::store

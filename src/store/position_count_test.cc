@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/file_filters.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -220,6 +221,28 @@ TEST_F(PositionCountTest, FewRowsAreCountedWhereverTheyLie) {
   ExpectRows(2, "one row in two files");
   ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
   ExpectRows(2, "settled");
+}
+
+// Who asks how many rows a value has may be told "none" without a look at a block, as who reads them is.
+TEST_F(PositionCountTest, FilesWithoutTheBeginningAreNotRead) {
+  const auto group = [](int number) { return "group-" + std::to_string(100'000 + number); };
+  static_assert(kFilteredPrefixBytes == 12);
+  for (int file = 0; file < 3; ++file) {
+    for (int i = file; i < 600; i += 6) {
+      ASSERT_TRUE(Put(group(i) + "a", "1").ok());
+      ASSERT_TRUE(Put(group(i) + "b", "2").ok());
+    }
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  const auto blocks = [this] { return Number("block_cache_data_hit") + Number("block_cache_data_miss"); };
+  const uint64_t before = blocks();
+  for (int i = 0; i < 600; ++i) {
+    const std::string lower = group(i), upper = lower + 'z';
+    const PositionCount count = Count({lower, upper});
+    EXPECT_TRUE(count.exact) << i;
+    EXPECT_EQ(count.entries, i % 6 < 3 ? 2u : 0u) << i;
+  }
+  EXPECT_LT(blocks() - before, 300u + 100u);  // a filter may err
 }
 
 TEST_F(PositionCountTest, LongKeysAreCountedAndListed) {
