@@ -39,11 +39,13 @@ ForeignAction ActionOf(enum_fk_option option) {
   }
 }
 
+// DROP CONSTRAINT of a name that a foreign key has means that key: the statement's own list calls it a CHECK, the server's copy a key.
 bool IsDropped(const ForeignKeyDef& key, Alter_info* alter) {
   if (alter == nullptr) return false;
   List_iterator_fast<Alter_drop> drops(alter->drop_list);
   while (const Alter_drop* drop = drops++) {
-    if (drop->type == Alter_drop::FOREIGN_KEY && SameIgnoringCase(drop->name, key.name)) return true;
+    if (drop->type != Alter_drop::FOREIGN_KEY && drop->type != Alter_drop::CHECK_CONSTRAINT) continue;
+    if (SameIgnoringCase(drop->name, key.name)) return true;
   }
   return false;
 }
@@ -104,8 +106,8 @@ class Definitions {
       }
     }
     if (const int error = CheckKinds(); error != 0) return error;
-    for (const ForeignKeyDef& key : keys_) {
-      if (const int error = Check(key); error != 0) return error;
+    for (size_t i = 0; i < keys_.size(); ++i) {
+      if (const int error = Check(keys_[i], i < kept_count_); error != 0) return error;
     }
     for (const ForeignKeyPtr& key : set_->OfParent(name())) {
       if (key->child == name()) continue;
@@ -126,6 +128,7 @@ class Definitions {
       keys_.push_back(*key);
       keys_.back().child = def_.name;
     }
+    kept_count_ = keys_.size();
   }
 
   // "c_ibfk_N", N above those of the original.
@@ -297,7 +300,7 @@ class Definitions {
     return false;
   }
 
-  int Check(const ForeignKeyDef& key) {
+  int Check(const ForeignKeyDef& key, bool is_kept) {
     ForeignKeyPlace in_child, in_parent;
     size_t wrong = 0;
     ForeignKeyFault fault = FitToChild(key, def_, &in_child, &wrong);
@@ -311,7 +314,7 @@ class Definitions {
     std::shared_ptr<catalog::Table> held;
     const TableDef* const parent = ParentOf(key.parent, &held);
     if (parent == nullptr) {
-      if (!ChecksForeignKeys(thd_) || IsKept(key)) return 0;
+      if (!ChecksForeignKeys(thd_) || is_kept) return 0;
       const SqlName sql = SqlNameOf(key.parent);
       Warn("%s table %s with foreign key %s constraint failed. Referenced table `%s`.`%s` not found in the data "
            "dictionary.", Called(key).c_str(), sql.database.c_str(), sql.table.c_str());
@@ -323,12 +326,6 @@ class Definitions {
     return Fault(key, fault, key.child_columns[wrong], key.parent_columns[wrong]);
   }
 
-  bool IsKept(const ForeignKeyDef& key) const {
-    const auto& known = set_->OfChild(name());
-    return !original_.empty() &&
-           std::any_of(known.begin(), known.end(), [&](const ForeignKeyPtr& one) { return one->name == key.name; });
-  }
-
   THD* const thd_;
   TABLE& form_;
   const HA_CREATE_INFO& create_info_;
@@ -336,6 +333,7 @@ class Definitions {
   const std::shared_ptr<const catalog::ForeignKeySet> set_;
   std::vector<ForeignKeyDef>& keys_;
   const std::string original_;
+  size_t kept_count_ = 0;  // the first of keys_ are the original's
   uint64_t next_number_ = 0;
 };
 
