@@ -2,6 +2,8 @@
 // Which columns have other values after an ALTER TABLE, by what they are computed from; and CHECKs of single columns.
 #include "server/alter_values.h"
 
+#include <string_view>
+
 #include "server/table_map.h"
 
 namespace cairn::server {
@@ -12,6 +14,24 @@ bool IsComputedInAnotherWay(const Field& before, const Create_field& after, cons
   if (!before.vcol_info->is_equal(after.vcol_info, false)) return true;
   return (changes.handler_flags & ALTER_COLUMN_DEFAULT) != 0 &&
          before.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
+}
+
+// Of an ENUM or SET; null of others. To the server names in another case are the same.
+bool HasSameNames(const TYPELIB* before, const TYPELIB* after) {
+  if (before == nullptr || after == nullptr) return before == after;
+  if (before->count > after->count) return false;
+  for (uint i = 0; i < before->count; ++i) {
+    const std::string_view name(before->type_names[i], before->type_lengths[i]);
+    if (name != std::string_view(after->type_names[i], after->type_lengths[i])) return false;
+  }
+  return true;
+}
+
+// Whether an expression may see another value in the same bytes. The server takes types for the same where an engine's bytes are.
+bool ReadsDifferently(const Field& before, const Field& after) {
+  const bool fills = (after.flags & ZEROFILL_FLAG) != 0;
+  if (fills != ((before.flags & ZEROFILL_FLAG) != 0) || (fills && before.field_length != after.field_length)) return true;
+  return before.decimals() != after.decimals() || !HasSameNames(before.get_typelib(), after.get_typelib());
 }
 
 // Whether a CHECK, which stays as it is, has to be asked anew. What is dropped takes a table's CHECK of it alone with it.
@@ -26,6 +46,20 @@ bool ChangesCheckedValues(TABLE& table, const ColumnFlags& stay, const ColumnFla
     if (ReadsAny(table, *table.check_constraints[i], stay_and_differ)) return true;
   }
   return false;
+}
+
+// Whether something that is kept of the columns that `stay` depends on those that `differ`: see the header.
+bool ChangesKept(TABLE& table, const ColumnFlags& stay, ColumnFlags differ) {
+  constexpr uint kInKey = PART_KEY_FLAG, kTellsPartition = FIELD_IN_PART_FUNC_FLAG;
+  AddComputed(table, &differ);
+  for (uint i = 0; i < table.s->fields; ++i) {
+    const Field& field = *table.field[i];
+    if (!differ[i]) continue;
+    if ((field.flags & kTellsPartition) != 0) return true;
+    const bool is_kept = field.vcol_info != nullptr && (field.stored_in_db() || (field.flags & kInKey) != 0);
+    if (stay[i] && is_kept) return true;
+  }
+  return ChangesCheckedValues(table, stay, differ);
 }
 
 // Whatever it has to say of a condition.
@@ -43,23 +77,16 @@ class Unheard final : public Internal_error_handler {
 
 }  // namespace
 
-bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes) {
-  constexpr uint kInKey = PART_KEY_FLAG, kTellsPartition = FIELD_IN_PART_FUNC_FLAG;
+bool ChangesStoredValues(TABLE& table, const TABLE& altered, const Alter_inplace_info& changes) {
   ColumnFlags stay(table.s->fields, false), differ(table.s->fields, true);
   List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
-  while (const Create_field* after = fields++) {
+  for (Field** field = altered.field; const Create_field* after = fields++; ++field) {
     if (after->field == nullptr) continue;
     stay[after->field->field_index] = true;
-    differ[after->field->field_index] = IsComputedInAnotherWay(*after->field, *after, changes);
+    differ[after->field->field_index] =
+        IsComputedInAnotherWay(*after->field, *after, changes) || ReadsDifferently(*after->field, **field);
   }
-  AddComputed(table, &differ);
-  for (uint i = 0; i < table.s->fields; ++i) {
-    const Field& field = *table.field[i];
-    if (!differ[i]) continue;
-    if ((field.flags & kTellsPartition) != 0) return true;
-    if (stay[i] && (field.stored_in_db() || (field.flags & kInKey) != 0)) return true;
-  }
-  return ChangesCheckedValues(table, stay, differ);
+  return ChangesKept(table, stay, std::move(differ));
 }
 
 bool ChangesColumnCheck(const Alter_inplace_info& changes) {

@@ -9,8 +9,9 @@ namespace cairn::server {
 // Whether a column that stays is computed to other values afterwards, directly or through others, and these are stored, in an index, or
 // tell which partition a row is in, or a CHECK reads them; or whether a column that tells a row's partition goes. It does so when the
 // statement drops a column it is computed from and adds another of that name, changes the expression of one, or the DEFAULT that an
-// expression asks for. The server tells only of the columns whose own expressions change. Uses table.tmp_set.
-bool ChangesStoredValues(TABLE& table, const Alter_inplace_info& changes);
+// expression asks for, or how values of one read: ZEROFILL, decimals, names of an ENUM or SET. The server tells only of the columns whose
+// own expressions change, and for it types whose values are the same bytes are the same. Uses table.tmp_set.
+bool ChangesStoredValues(TABLE& table, const TABLE& altered, const Alter_inplace_info& changes);
 
 // Whether a column that stays gets another CHECK of its own, or a virtual one comes with one: whether the rows that are there satisfy it,
 // only a copy finds out.

@@ -250,7 +250,7 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
     changes->unsupported_reason = reason != nullptr ? reason : ReasonToCopy(ha_thd(), *changes);
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
   }
-  if (ChangesStoredValues(*table, *changes) || ChangesColumnCheck(*changes)) {
+  if (ChangesStoredValues(*table, *altered, *changes) || ChangesColumnCheck(*changes)) {
     changes->unsupported_reason = "values of existing rows have to be computed or checked";
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
   }
