@@ -86,11 +86,7 @@ bool ValueAlwaysEmpty(const TableDef& def, const IndexDef& index, const codec::R
 Status TableAccess::Make(std::shared_ptr<Table> table, codec::RecordLayout layout,
                          std::shared_ptr<TableAccess>* access) {
   const TableDef& def = table->def();
-  bool same = def.columns.size() == layout.columns.size();
-  for (size_t i = 0; same && i < def.columns.size(); ++i) same = SameStorage(def.columns[i], layout.columns[i]);
-  if (!same) {
-    return Status::Corruption("the dictionary's columns of " + def.name + " are not those of the server's definition");
-  }
+  CAIRN_RETURN_IF_ERROR(CheckSameColumns(def, layout));
   for (size_t i = 0; i < def.columns.size(); ++i) layout.columns[i].column_id = def.columns[i].column_id;
   if (!IsSound(HistoryOf(def), layout)) {
     return Status::Corruption("the dictionary's earlier schema versions of " + def.name + " do not fit its columns");
@@ -98,6 +94,12 @@ Status TableAccess::Make(std::shared_ptr<Table> table, codec::RecordLayout layou
   std::vector<codec::IndexCodec> codecs = CodecsOf(def, layout);
   access->reset(new TableAccess(std::move(table), std::move(layout), std::move(codecs)));
   return Status::Ok();
+}
+
+Status CheckSameColumns(const TableDef& def, const codec::RecordLayout& of_server) {
+  const bool same = std::equal(def.columns.begin(), def.columns.end(), of_server.columns.begin(), of_server.columns.end(), SameStorage);
+  if (same) return Status::Ok();
+  return Status::Corruption("the dictionary's columns of " + def.name + " are not those of the server's definition");
 }
 
 Status CheckSameIndexes(const TableDef& def, const std::vector<IndexDef>& of_server) {

@@ -66,6 +66,9 @@ class TableAccess {
   std::vector<codec::ColumnSet> columns_of_;
 };
 
+// Whether the server's columns of a table are stored as the dictionary's are. kCorruption, naming the table, when they are not.
+Status CheckSameColumns(const TableDef& def, const codec::RecordLayout& of_server);
+
 // Whether the server's indexes of a table, in the order of TableDef::indexes, are those of the dictionary but for
 // their ids. The server names indexes by their places, so others would be read as what they are not. kCorruption,
 // naming table and index, when they are not.

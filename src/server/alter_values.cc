@@ -89,6 +89,16 @@ bool ChangesStoredValues(TABLE& table, const TABLE& altered, const Alter_inplace
   return ChangesKept(table, stay, std::move(differ));
 }
 
+bool ChangesStoredValues(TABLE& table, const TABLE& other) {
+  ColumnFlags differ(table.s->fields);
+  for (uint i = 0; i < table.s->fields; ++i) {
+    const Field &before = *table.field[i], &after = *other.field[i];
+    if ((before.vcol_info == nullptr) != (after.vcol_info == nullptr)) return true;
+    differ[i] = ReadsDifferently(before, after);
+  }
+  return ChangesKept(table, ColumnFlags(table.s->fields, true), std::move(differ));
+}
+
 bool ChangesColumnCheck(const Alter_inplace_info& changes) {
   List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
   while (const Create_field* after = fields++) {

@@ -199,15 +199,18 @@ int Handler::truncate() {
   return 0;
 }
 
-// For EXCHANGE PARTITION the server compares indexes by their names. Their places must be the same too, as definition
-// files of the server and definitions of the dictionary do not change places together.
-static bool HasIndexesOfExchanged(THD* thd, const catalog::TableAccess& access) {
+// What EXCHANGE PARTITION and CONVERT TABLE make a partition stays as it is. The server compares indexes by their names, and does not look at
+// which columns the partitioned table computes. But indexes must have the same places, as definition files of the server and definitions of
+// the dictionary do not change places together, columns be stored the same way, and what is computed come to the values that are there.
+static bool FitsPartitions(THD* thd, TABLE& table, const catalog::TableDef& def) {
   constexpr auto kTakesTableAsItIs = ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN;
   if ((thd->lex->alter_info.partition_flags & kTakesTableAsItIs) == 0) return true;
   const TABLE_LIST* const partitioned = thd->lex->query_tables;
   if (partitioned == nullptr || partitioned->table == nullptr) return true;
-  const auto indexes = DefinitionOf(*partitioned->table, access.layout(), access.def().name).indexes;
-  return catalog::CheckSameIndexes(access.def(), indexes).ok();
+  codec::RecordLayout layout;
+  if (!LayoutOf(*partitioned->table, &layout).ok() || !catalog::CheckSameColumns(def, layout).ok()) return false;
+  const auto indexes = DefinitionOf(*partitioned->table, layout, def.name).indexes;
+  return catalog::CheckSameIndexes(def, indexes).ok() && !ChangesStoredValues(table, *partitioned->table);
 }
 
 // A partition can have no foreign keys. What the server says of EXCHANGE PARTITION it does not of CONVERT TABLE.
@@ -220,7 +223,7 @@ static bool LosesForeignKeys(THD* thd, Handler& handler, const catalog::TableDef
 // Whether a table of this definition can take the place of a partition as it is.
 bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) {
   if (LosesForeignKeys(ha_thd(), *this, access_->def())) return COMPATIBLE_DATA_NO;
-  if (!HasIndexesOfExchanged(ha_thd(), *access_)) return COMPATIBLE_DATA_NO;
+  if (!FitsPartitions(ha_thd(), *table, access_->def())) return COMPATIBLE_DATA_NO;
   const bool numbers_differ = (create_info->used_fields & HA_CREATE_USED_AUTO) && create_info->auto_increment_value != 0;
   return table_changes != IS_EQUAL_YES || numbers_differ ? COMPATIBLE_DATA_NO : COMPATIBLE_DATA_YES;
 }
