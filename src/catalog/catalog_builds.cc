@@ -67,7 +67,7 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
     }
   }
   PutForeignKeys(change, &batch);
-  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, built.empty() ? Urgency::kReclaimsSpace : Urgency::kNormal));
   PublishForeignKeys(change);
   const uint64_t now = store_->LatestSequence();
   for (const IndexId index : built) {

@@ -244,6 +244,31 @@ TEST_F(CatalogCrashTest, AFullDiskStillLetsTablesGo) {
   EXPECT_TRUE(catalog->Drop("a/t").ok());
 }
 
+// Nor does it keep indexes from going; one that has been built waits for the room.
+TEST_F(CatalogCrashTest, AFullDiskStillLetsIndexesGo) {
+  OpenBoth();
+  Randomly random(3);
+  const IndexDef primary = testing::MakeIndex(IndexKind::kHiddenPrimary, "", {});
+  const IndexDef secondary = testing::MakeIndex(IndexKind::kSecondary, "k", {{.column = 0}});
+  std::shared_ptr<Table> table;
+  ASSERT_TRUE(catalog->Create(testing::MakeDef("a/t", random.Layout(1), {primary, secondary}), 0, &table).ok());
+  const TableDef old = table->def();
+  std::vector<IndexId> built;
+  ASSERT_TRUE(catalog->TakeIdsForBuild({&secondary, 1}, &built).ok());
+  env.SetFreeBytes(0);
+  store->CheckFreeSpace();
+  TableDef def = old;
+  def.indexes[1].id = built[0];
+  EXPECT_TRUE(catalog->ReplaceIndexes({{"a/t", def}}).Is(Code::kNoSpace));
+  ASSERT_TRUE(catalog->Find("a/t", &table).ok());
+  EXPECT_EQ(table->def(), old);
+  def.indexes.pop_back();
+  const Status status = catalog->ReplaceIndexes({{"a/t", def}});
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  ASSERT_TRUE(catalog->Find("a/t", &table).ok());
+  EXPECT_EQ(table->def().indexes.size(), 1u);
+}
+
 // A name whose definition is damaged is taken: renaming onto it would lose its indexes for good.
 TEST_F(CatalogCrashTest, ADamagedTableIsNotReplacedByARename) {
   OpenBoth();

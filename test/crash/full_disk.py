@@ -181,6 +181,7 @@ class FullDisk:
 
     def _drop(self, connection: Connection) -> None:
         session = self._largest()
+        connection.query(f"ALTER TABLE {session.table} DROP KEY n")
         connection.query(f"DROP TABLE {session.table}")
         # A definition is little, but it is a write: it waits for the room.
         self._await_room(lambda: session.create(connection))
