@@ -50,6 +50,15 @@ bool IsDropped(const ForeignKeyDef& key, Alter_info* alter) {
   return false;
 }
 
+// What a column of the table is called after ALTER TABLE; empty when it is gone.
+std::string NameAfter(Alter_info& alter, const std::string& name) {
+  List_iterator_fast<Create_field> fields(alter.create_list);
+  while (const Create_field* field = fields++) {
+    if (field->field != nullptr && SameIgnoringCase(field->field->field_name.str, name)) return field->field_name.str;
+  }
+  return {};
+}
+
 // As the table spells it; a name it does not have stays as it is.
 std::string SpelledAsIn(const TableDef* def, const LEX_CSTRING& name) {
   if (def != nullptr) {
@@ -313,8 +322,9 @@ class Definitions {
     }
     std::shared_ptr<catalog::Table> held;
     const TableDef* const parent = ParentOf(key.parent, &held);
+    const bool is_asked = !is_kept && ChecksForeignKeys(thd_);  // each row that is there is to have a parent
     if (parent == nullptr) {
-      if (!ChecksForeignKeys(thd_) || is_kept) return 0;
+      if (!is_asked) return 0;
       const SqlName sql = SqlNameOf(key.parent);
       Warn("%s table %s with foreign key %s constraint failed. Referenced table `%s`.`%s` not found in the data "
            "dictionary.", Called(key).c_str(), sql.database.c_str(), sql.table.c_str());
@@ -323,7 +333,24 @@ class Definitions {
     fault = PlaceForeignKey(*parent, key.parent_columns, &in_parent, &wrong);
     if (fault != ForeignKeyFault::kNone) return Fault(key, fault, key.parent_columns[wrong]);
     fault = FitTogether(def_, in_child, *parent, in_parent, CollationOfId, &wrong);
-    return Fault(key, fault, key.child_columns[wrong], key.parent_columns[wrong]);
+    if (fault != ForeignKeyFault::kNone) return Fault(key, fault, key.child_columns[wrong], key.parent_columns[wrong]);
+    if (original_.empty() || !is_asked || !IsItself(key.parent) || FitsOriginal(key, in_child)) return 0;
+    Warn("%s table %s with foreign key %s constraint failed. Rows look for their parents in the table as it was: the key "
+         "needs a statement of its own.", Called(key).c_str());
+    return HA_ERR_CANNOT_ADD_FOREIGN;
+  }
+
+  // Whether a copy's rows find what they refer to in the original: columns that have kept their names, and an index.
+  bool FitsOriginal(const ForeignKeyDef& key, const ForeignKeyPlace& in_child) const {
+    for (const std::string& column : key.parent_columns) {
+      if (!SameIgnoringCase(NameAfter(*create_info_.alter_info, column).c_str(), column)) return false;
+    }
+    std::shared_ptr<catalog::Table> original;
+    ForeignKeyPlace place;
+    size_t wrong;
+    return GlobalEngine()->catalog().Find(original_, &original).ok() &&
+           PlaceForeignKey(original->def(), key.parent_columns, &place, &wrong) == ForeignKeyFault::kNone &&
+           FitTogether(def_, in_child, original->def(), place, CollationOfId, &wrong) == ForeignKeyFault::kNone;
   }
 
   THD* const thd_;
@@ -336,15 +363,6 @@ class Definitions {
   size_t kept_count_ = 0;  // the first of keys_ are the original's
   uint64_t next_number_ = 0;
 };
-
-// What a column of the table is called after ALTER TABLE; empty when it is gone.
-std::string NameAfter(const Alter_inplace_info& changes, const std::string& name) {
-  List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
-  while (const Create_field* field = fields++) {
-    if (field->field != nullptr && SameIgnoringCase(field->field->field_name.str, name)) return field->field_name.str;
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -407,7 +425,7 @@ bool KeysOfAlteredStay(const TableDef& def, const TABLE& altered, const Alter_in
     size_t wrong;
     if (PlaceForeignKey(def, columns, &then, &wrong) != ForeignKeyFault::kNone) return true;
     std::vector<std::string> names;
-    for (const std::string& column : columns) names.push_back(NameAfter(changes, column));
+    for (const std::string& column : columns) names.push_back(NameAfter(*changes.alter_info, column));
     if (PlaceForeignKey(now, names, &place, &wrong) == ForeignKeyFault::kNone) return true;
     my_error(ER_DROP_INDEX_FK, MYF(0), def.indexes[then.index].name.c_str());
     return false;
