@@ -45,27 +45,46 @@ void KeepListed(THD* thd) {
   if (xid_cache_insert(thd, &other_state, &other)) return;  // no memory: the next start lists it
   xid_cache_delete(thd, &thd->transaction->xid_state);
   thd->transaction->xid_state = other_state;
-  if (xid_cache_insert(&xid)) sql_print_error("CAIRN: no memory to list an XA transaction that stays prepared; the next start does");
+  ListXid(&xid);
 }
+
+// Of what somebody has prepared, and not that there is no such transaction.
+bool HasFailed(const Status& status) { return !status.ok() && !status.Is(Status::Code::kNotFound); }
 
 // What was promised, only a start can still commit here, which asks who has it or is told by its user. Other transactions of users stay
 // prepared, with their locks, for XA COMMIT by name.
-void KeepUncommitted(THD* thd, Session* session, const Status& status) {
-  XID xid;
-  if (XidOfName(session->transaction().name(), &xid) && IsPromised(thd, &xid)) GlobalEngine()->store().StopForPromised(status);
-  session->DetachPrepared();
-  if (thd->transaction->xid_state.is_explicit_XA()) KeepListed(thd);
+Status CommitXa(THD* thd, XID* xid, store::Durability durability) {
+  Status status = GlobalEngine()->transactions().CommitPrepared(NameOfXid(*xid), durability);
+  if (HasFailed(status) && IsPromised(thd, xid)) GlobalEngine()->store().StopForPromised(status);
+  return status;
+}
+
+// XA COMMIT in the connection that has prepared.
+int CommitOwnXa(THD* thd, Session* session) {
+  const Status status = CommitXa(thd, thd->transaction->xid_state.get_xid(), engine::DurabilityOf(FlushSetting()));
+  (void)session->TakeXa();
+  if (!HasFailed(status)) {
+    thd_wakeup_subsequent_commits(thd, 0);
+    return 0;
+  }
+  KeepListed(thd);
+  return RaiseError(thd, status);
+}
+
+// XA ROLLBACK there, or an XA PREPARE that another engine has refused. Nobody asks for it again: the server strikes the XID off its list.
+int RollbackOwnXa(THD* thd, Session* session) {
+  txn::TransactionManager& transactions = GlobalEngine()->transactions();
+  const std::string name = session->TakeXa();
+  const Status status = transactions.RollbackPrepared(name);
+  if (!HasFailed(status)) return 0;
+  transactions.RollBackLater(name);
+  return RaiseError(thd, status);
 }
 
 int CloseConnection(handlerton*, THD* thd) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
-  int error = 0;
-  if (session->transaction().is_prepared()) {
-    session->DetachPrepared();
-  } else {
-    error = ServerError(thd, session->Rollback(), nullptr);
-  }
+  const int error = ServerError(thd, session->Rollback(), nullptr);
   thd_set_ha_data(thd, GlobalHandlerton(), nullptr);
   delete session;
   return error;
@@ -83,6 +102,7 @@ int Commit(handlerton*, THD* thd, bool all) {
     session->EndStatement();
     return 0;
   }
+  if (session->EndsXa()) return CommitOwnXa(thd, session);
   Status status;
   if (session->committed_in_order) {
     session->committed_in_order = false;
@@ -93,7 +113,9 @@ int Commit(handlerton*, THD* thd, bool all) {
   // Who waits for a commit that was refused must hear of it, or a replica goes on past what it has not: the server tells them then.
   if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   if (!status.ok() && session->transaction().is_prepared()) {
-    KeepUncommitted(thd, session, status);
+    // Another engine or the binary log has it by now. Only a start can still commit it here, which asks them.
+    GlobalEngine()->store().StopForPromised(status);
+    session->DetachPrepared();
   } else if (!status.ok() && session->transaction().is_active()) {
     // Refused before anything was written: the server will not call rollback after this.
     const Status undone = session->Rollback();
@@ -114,8 +136,8 @@ void CommitOrdered(handlerton*, THD* thd, bool all) {
 int Rollback(handlerton*, THD* thd, bool all) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
-  const Status status = EndsTransaction(thd, all) ? session->Rollback() : session->RollbackStatement();
-  return RaiseError(thd, status);
+  if (!EndsTransaction(thd, all)) return RaiseError(thd, session->RollbackStatement());
+  return session->EndsXa() ? RollbackOwnXa(thd, session) : RaiseError(thd, session->Rollback());
 }
 
 int Prepare(handlerton*, THD* thd, bool all) {
@@ -128,12 +150,12 @@ int Prepare(handlerton*, THD* thd, bool all) {
   if (!session->transaction().is_active()) return 0;
   if (const Status whole = session->CheckNoOpenLoad(); !whole.ok()) return RaiseError(thd, whole);
   session->EndStatement();
-  MYSQL_XID server_xid;
-  thd_get_xid(thd, &server_xid);
+  const store::Durability durability = engine::DurabilityOf(FlushSetting());
+  const XID_STATE& xa = thd->transaction->xid_state;
   // XA COMMIT ... ONE PHASE is in the binary log under the server's own XID, and by that the next start decides.
-  const bool is_one_phase = thd_sql_command(thd) == SQLCOM_XA_COMMIT;
-  const XID& xid = is_one_phase ? thd->transaction->implicit_xid : reinterpret_cast<const XID&>(server_xid);
-  return RaiseError(thd, session->transaction().Prepare(NameOfXid(xid), engine::DurabilityOf(FlushSetting())));
+  const bool is_users = xa.is_explicit_XA() && thd_sql_command(thd) != SQLCOM_XA_COMMIT;
+  return RaiseError(thd, is_users ? session->PrepareXa(NameOfXid(*xa.get_xid()), durability)
+                                  : session->transaction().Prepare(NameOfXid(thd->transaction->implicit_xid), durability));
 }
 
 // The server asks again while lists come back full, so each name is given once per round.
@@ -153,10 +175,7 @@ int Recover(handlerton*, XID* list, uint length) {
   return static_cast<int>(count);
 }
 
-// Of what somebody has prepared, and not that there is no such transaction.
-bool HasFailed(const Status& status) { return !status.ok() && !status.Is(Status::Code::kNotFound); }
-
-// XA COMMIT and XA ROLLBACK do not look at the result, only for an error that was raised: then the XID stays listed, and may be named again.
+// XA COMMIT and XA ROLLBACK by name do not look at the result, only for an error that was raised: then the XID stays listed, and may be named again.
 int XaResult(const Status& status) {
   if (!HasFailed(status)) return status.ok() ? 0 : kXaUnknownXid;
   THD* thd = current_thd;
@@ -168,11 +187,7 @@ int XaResult(const Status& status) {
   return kXaFailed;
 }
 
-int CommitByXid(handlerton*, XID* xid) {
-  const Status status = GlobalEngine()->transactions().CommitPrepared(NameOfXid(*xid), store::Durability::kSync);
-  if (HasFailed(status) && IsPromised(current_thd, xid)) GlobalEngine()->store().StopForPromised(status);
-  return XaResult(status);
-}
+int CommitByXid(handlerton*, XID* xid) { return XaResult(CommitXa(current_thd, xid, store::Durability::kSync)); }
 
 int RollbackByXid(handlerton*, XID* xid) {
   txn::TransactionManager& transactions = GlobalEngine()->transactions();
@@ -216,6 +231,7 @@ bool CanReleaseMetadataLocks(handlerton*, THD* thd) {
 int ReleaseSavepoint(handlerton*, THD* thd, void* savepoint) {
   const txn::SavepointId id = *static_cast<txn::SavepointId*>(savepoint);
   txn::Transaction& transaction = Session::Of(thd)->transaction();
+  if (!transaction.is_active()) return 0;  // XA PREPARE was the end of all savepoints, but the server keeps them
   const bool is_set_again = thd_sql_command(thd) == SQLCOM_SAVEPOINT;
   return RaiseError(thd, is_set_again ? transaction.ForgetSavepoint(id) : transaction.ReleaseSavepoint(id));
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "server/sysvars.h"
+#include "server/xid_name.h"
 
 namespace cairn::server {
 namespace {
@@ -58,6 +59,7 @@ Session* Session::Of(THD* thd) {
 }
 
 Status Session::BeginStatement() {
+  LetGoOfXa();
   if (!transaction_->is_active()) {
     transaction_->Begin(IsolationOf(thd_));
     transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
@@ -91,6 +93,7 @@ Status Session::RollbackStatement() {
 }
 
 Status Session::Commit(store::Durability durability) {
+  LetGoOfXa();
   DetachCursors();
   if (!transaction_->is_active()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(CheckNoOpenLoad());
@@ -104,6 +107,7 @@ Status Session::CheckNoOpenLoad() const {
 }
 
 Status Session::Rollback() {
+  LetGoOfXa();
   DetachCursors();
   has_open_load = false;
   if (!transaction_->is_active()) return Status::Ok();
@@ -128,6 +132,29 @@ Status Session::CommitAndContinue(store::Durability durability) {
 Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
   DetachCursors();
   return transaction_->RollbackToSavepoint(savepoint);
+}
+
+Status Session::PrepareXa(const std::string& name, store::Durability durability) {
+  CAIRN_RETURN_IF_ERROR(transaction_->Prepare(name, durability));
+  DetachPrepared();
+  xa_name_ = name;
+  return Status::Ok();
+}
+
+bool Session::EndsXa() const {
+  const XID_STATE& state = thd_->transaction->xid_state;
+  return !xa_name_.empty() && state.is_explicit_XA() && NameOfXid(*state.get_xid()) == xa_name_;
+}
+
+std::string Session::TakeXa() { return std::exchange(xa_name_, std::string()); }
+
+// Whoever names it ends it. If the server has this engine down for it all the same, it could not write the end to the binary log, told the
+// user of an error and struck the XID off its list: so that there is one who can name it, it is listed anew.
+void Session::LetGoOfXa() {
+  if (xa_name_.empty()) return;
+  const bool is_forgotten = thd_->ha_data[global_handlerton->slot].ha_info[1].is_started();
+  XID xid;
+  if (XidOfName(TakeXa(), &xid) && is_forgotten) ListXid(&xid);
 }
 
 void Session::DetachPrepared() {

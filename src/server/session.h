@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -67,6 +68,13 @@ class Session {
   // After an error the engine has taken the transaction over, which was prepared, and rolls it back once it can.
   Status Rollback();
 
+  // XA PREPARE. The transaction is the engine's from then on, for who ends it by its name: the server may let go of it at any time,
+  // without a word to an engine, for the connection to go on with others (a change of user).
+  Status PrepareXa(const std::string& name, store::Durability durability);
+  // Whether what the server is about to end is the transaction that was prepared so, and its name, for that.
+  bool EndsXa() const;
+  std::string TakeXa();
+
   // Commits what was changed so far and goes on in a new transaction of the same statement. Only for
   // tables nobody can see yet.
   Status CommitAndContinue(store::Durability durability);
@@ -107,14 +115,17 @@ class Session {
   // changed since, under a statement whose function or trigger has changed its parent.
   uint64_t cascades = 0;
 
-  // Gives the prepared transaction to the engine and takes a fresh one (the connection goes away).
+  // Gives the prepared transaction to the engine and takes a fresh one.
   void DetachPrepared();
 
  private:
+  void LetGoOfXa();
+
   THD* const thd_;
   std::unique_ptr<txn::Transaction> transaction_;
   store::CompactionInterrupt compaction_interrupt_;
   std::vector<CursorHolder*> holders_;
+  std::string xa_name_;  // of what PrepareXa() has prepared, until it is ended, or the connection goes on with something else
 };
 
 // The engine of this process, and its handlerton. Null before start and after shutdown.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Encoding of XIDs.
+// Encoding and listing of XIDs.
 #include "server/server_headers.h"
 
 #include "server/xid_name.h"
@@ -31,6 +31,10 @@ bool XidOfName(ByteView name, XID* xid) {
   xid->bqual_length = static_cast<long>(bqual_bytes);
   std::memcpy(xid->data, name.data() + kHeaderBytes, gtrid_bytes + bqual_bytes);
   return true;
+}
+
+void ListXid(XID* xid) {
+  if (xid_cache_insert(xid)) sql_print_error("CAIRN: no memory to list an XA transaction that stays prepared; the next start does");
 }
 
 }  // namespace cairn::server

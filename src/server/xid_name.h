@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// XIDs as names of prepared transactions, and back.
+// XIDs as names of prepared transactions, and back; and in the server's list.
 #pragma once
 
 #include <string>
@@ -18,5 +18,8 @@ std::string NameOfXid(const XID& xid);
 
 // False for a name that is no XID's.
 bool XidOfName(ByteView name, XID* xid);
+
+// Has the server list the XID of a prepared transaction, as it does with those found at its start: any connection may name it.
+void ListXid(XID* xid);
 
 }  // namespace cairn::server

@@ -69,8 +69,7 @@ class TransactionManager {
   // once, after the dictionary is loaded and before any other transaction begins.
   Status RecoverPrepared();
 
-  // Takes over a prepared transaction whose connection ends before its second phase. Afterwards nobody looks at
-  // its user data.
+  // Takes over a prepared transaction, for who ends it by its name. Afterwards nobody looks at its user data.
   void Detach(std::unique_ptr<Transaction> transaction);
 
   // Prepared transactions without a connection: their names, and ending them by name. kNotFound
