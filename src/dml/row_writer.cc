@@ -115,8 +115,12 @@ Status RowWriter::PrepareAgain(Status status, uint64_t* ends_us) {
 // Locks the new primary key and makes sure that no row has it. A new hidden row id is nobody's, but a scan
 // that meets the uncommitted row must have a lock to wait for.
 Status RowWriter::ClaimPrimary() {
-  if (table_->primary().has_hidden_row_id()) return transaction_->Lock(new_primary_.view(), lock_options_, nullptr);
   txn::LockResult lock;
+  if (table_->primary().has_hidden_row_id()) {
+    CAIRN_RETURN_IF_ERROR(transaction_->Lock(new_primary_.view(), lock_options_, &lock));
+    NoteClaim(lock);
+    return Status::Ok();
+  }
   Status status = LockAndFind(new_primary_.view(), &lock);
   if (status.Is(Status::Code::kNotFound)) {
     NoteClaim(lock);
@@ -202,14 +206,16 @@ Status RowWriter::Insert(const RowRef& row) {
   return Status::Ok();
 }
 
-// The primary key is new_primary_'s.
+// The primary key is new_primary_'s. A hidden one comes last: nobody else wants it, and the next attempt after a duplicate has another.
 Status RowWriter::InsertClaimed(const RowRef& row) {
-  CAIRN_RETURN_IF_ERROR(ClaimPrimary());
+  const bool is_hidden = table_->primary().has_hidden_row_id();
+  if (!is_hidden) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
   const size_t index_count = table_->indexes().size();
   for (size_t index = 1; index < index_count; ++index) {
     if (table_->indexes()[index].unique()) CAIRN_RETURN_IF_ERROR(ClaimUnique(index, row.record));
   }
   if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeInsert(row));
+  if (is_hidden) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
   return transaction_->ChangeRow([&] { return PutRow(row); });
 }
 

@@ -111,6 +111,46 @@ TEST_F(RowWriterLocksTest, ADuplicateThatIsToBeChangedIsLockedExclusively) {
   EXPECT_TRUE(third->Lock(UniqueKey(two), kNoWait, nullptr).ok());
 }
 
+// A hidden key is nobody else's: a row that is not written needs no lock on it, and each attempt has another.
+TEST_F(RowWriterLocksTest, ARowThatIsNotWrittenLeavesNoLockOnItsHiddenKey) {
+  using catalog::IndexKind;
+  using catalog::testing::MakeIndex;
+  access = catalog::testing::MakeAccess(
+      catalog::testing::MakeDef("test/h", layout,
+                                {MakeIndex(IndexKind::kHiddenPrimary, "PRIMARY", {}, 4),
+                                 MakeIndex(IndexKind::kUnique, "u", {{.column = 1}}, 5)}),
+      layout);
+  uint64_t row_id = 0;
+  const auto insert = [&](Transaction& transaction, int32_t unique, bool changes_duplicates) {
+    Bind(transaction);
+    if (changes_duplicates) writer.SetChangesDuplicates();
+    return writer.Insert({Row(1, unique, "a").data(), ++row_id});
+  };
+  auto first = Begin(), second = Begin(), reader = Begin();
+  ASSERT_TRUE(insert(*first, 10, false).ok());
+  EXPECT_EQ(first->lock_count(), 2u);
+  ASSERT_TRUE(first->Commit(Durability::kOs).ok());
+  for (const bool changes_duplicates : {false, true}) {
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      EXPECT_TRUE(insert(*second, 10, changes_duplicates).Is(Code::kDuplicateKey));
+      // The row in the way; and its entry.
+      EXPECT_EQ(second->lock_count(), changes_duplicates ? 2u : 1u);
+    }
+  }
+  const IndexId index = access->indexes()[1].id();
+  const IndexBounds bounds(index);
+  txn::RangeWalk walk;
+  ASSERT_TRUE(walk.Begin(reader.get(), index, bounds.lower(), bounds.upper(), true, true).ok());
+  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.ExtendToEnd());
+  EXPECT_TRUE(insert(*second, 20, false).Is(Code::kLockBusy));
+  EXPECT_EQ(second->lock_count(), 2u);
+  walk.End();
+  ASSERT_TRUE(reader->Rollback().ok());
+  EXPECT_TRUE(insert(*second, 20, false).ok());
+  EXPECT_EQ(second->lock_count(), 4u);
+}
+
 // A unique key whose row another transaction is deleting is neither free nor taken until that ends.
 TEST_F(RowWriterLocksTest, AUniqueKeyWaitsForTheDeletionOfItsRow) {
   for (const bool commits : {true, false}) {
