@@ -4,7 +4,10 @@
 
 #include "server/sysvars.h"
 
+#include <set_var.h>
+
 #include <algorithm>
+#include <string_view>
 
 namespace cairn::server {
 namespace {
@@ -53,6 +56,15 @@ MYSQL_THDVAR_BOOL(plain_selects, PLUGIN_VAR_OPCMDARG,
                   "integers, without the server's optimizer, whose plan would be the same",
                   nullptr, nullptr, true);
 
+// Whether the statement brings its own value of the server's variable. NOWAIT and WAIT n reach engines as that.
+bool BringsLockWaitTimeout(THD* thd) {
+  List_iterator_fast<set_var_base> variables(thd->lex->stmt_var_list);
+  while (set_var_base* const one = variables++) {
+    if (one->is_system() && std::string_view(static_cast<set_var*>(one)->var->name.str) == "lock_wait_timeout") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 st_mysql_sys_var* kSystemVariables[] = {MYSQL_SYSVAR(data_dir),
@@ -79,10 +91,8 @@ engine::EngineOptions StartOptions() {
 engine::FlushAtCommit FlushSetting() { return static_cast<engine::FlushAtCommit>(flush_at_commit); }
 
 txn::LockOptions LockSettings(THD* thd) {
-  unsigned long seconds = THDVAR(thd, lock_wait_timeout);
-  // NOWAIT and WAIT n reach engines as a statement-level lock_wait_timeout.
-  const bool given_in_statement = !thd->lex->stmt_var_list.is_empty();
-  if (given_in_statement) seconds = std::min<unsigned long>(seconds, thd->variables.lock_wait_timeout);
+  const bool given_in_statement = BringsLockWaitTimeout(thd);
+  const unsigned long seconds = given_in_statement ? thd->variables.lock_wait_timeout : THDVAR(thd, lock_wait_timeout);
   txn::LockOptions options;
   options.timeout_ms = static_cast<uint32_t>(std::min<unsigned long long>(seconds * 1000ULL, UINT32_MAX));
   options.wait = given_in_statement && seconds == 0 ? txn::LockWait::kNoWait : txn::LockWait::kWait;
