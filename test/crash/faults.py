@@ -241,9 +241,14 @@ def flushes_fail_under_users_commits(scene: Scene) -> list[str]:
     return promises.users_commits_fail(scene.server)
 
 
+def binary_log_fails_under_users_commits(scene: Scene) -> list[str]:
+    return promises.commits_are_not_logged(scene.server)
+
+
 CAIRN_FAULTS = (
     flushes_fail_under_commits,
     flushes_fail_under_users_commits,
+    binary_log_fails_under_users_commits,
     directory_missing,
     directory_is_a_file,
     newer_format,

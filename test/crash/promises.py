@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commits that the binary log has and the engine is kept from: flushes fail in between."""
+"""Commits that the binary log has and the engine is kept from, as flushes fail in between; or that it does not get."""
 
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import threading
 import time
@@ -121,6 +122,11 @@ def _prepare(connection: Connection, name: str, value: int) -> None:
     connection.query(f"XA PREPARE '{name}'")
 
 
+def _await_alone(connection: Connection) -> None:
+    while connection.value("SELECT COUNT(*) FROM information_schema.processlist") != "1":
+        time.sleep(0.01)
+
+
 def _refused_commit(other: Connection, committer: Connection, name: str) -> list[str]:
     with suppress(SqlError):  # a flush of the engine's own may have failed before
         other.query("UPDATE sound.first SET a = a + 1 WHERE id = 1")
@@ -140,8 +146,7 @@ def _user_commit_fails(server: Server, name: str, value: int, by_name: bool) -> 
         committer = other if by_name else owner
         if by_name:
             owner.close()
-            while other.value("SELECT COUNT(*) FROM information_schema.processlist") != "1":
-                time.sleep(0.01)
+            _await_alone(other)
         with _without_new_files(server):
             problems = _refused_commit(other, committer, name)
     server.kill()
@@ -171,4 +176,57 @@ def users_commits_fail(server: Server) -> list[str]:
         problems += [f"{name}: {problem}" for problem in _user_commit_fails(server, name, value, by_name)]
     if (logged := _count_logged(server, r"^XA COMMIT ")) != len(ways):
         problems.append(f"the binary log has {logged} commits of {len(ways)}")
+    return problems
+
+
+@contextmanager
+def _full_binary_log(server: Server, connection: Connection) -> Iterator[None]:
+    """The server can append to no file that is as long as its binary log or longer."""
+    length = int(connection.query("SHOW MASTER STATUS")[0][1])
+    process = server.process.pid
+    before = resource.prlimit(process, resource.RLIMIT_FSIZE)
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (length, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(process, resource.RLIMIT_FSIZE, before)
+
+
+def _unlogged_commit(server: Server, other: Connection, value: int, following: str) -> list[str]:
+    name = "unlogged"
+    problems = []
+    with server.connect() as owner:
+        _prepare(owner, name, value)
+        with _full_binary_log(server, other):
+            try:
+                owner.query(f"XA COMMIT '{name}'")
+                problems.append("answered as committed")
+            except SqlError as error:
+                if error.lost_connection:
+                    raise
+        if following:
+            owner.query(following)
+    _await_alone(other)
+    find = f"SELECT COUNT(*) FROM {TABLE} WHERE id = {value}"
+    if other.value(find) != "0":
+        problems.append("committed all the same")
+    if (listed := [row[3] for row in other.query("XA RECOVER")]) != [name]:
+        return [*problems, f"listed: {listed}"]
+    other.query(f"XA COMMIT '{name}'")
+    return problems if other.value(find) == "1" else [*problems, "not committed by name"]
+
+
+def commits_are_not_logged(server: Server) -> list[str]:
+    """The binary log does not get an XA COMMIT, so its connection hears of an error before the engine is asked.
+    Whatever that connection does next, the transaction stays prepared, and can be named again."""
+    # InnoDB would write to longer files of its own.
+    server.start("--skip-innodb", f"--default-storage-engine={server.engine.name}")
+    problems = []
+    with server.connect() as other:
+        other.query(f"CREATE TABLE {TABLE} (id INT PRIMARY KEY) ENGINE={server.engine.name}")
+        statements = (f"SELECT * FROM {TABLE}", f"INSERT INTO {TABLE} VALUES (-1)", "COMMIT", "ROLLBACK", "")
+        for value, following in enumerate(statements):
+            found = _unlogged_commit(server, other, value, following)
+            problems += [f"then '{following}': {problem}" for problem in found]
+    server.stop()
     return problems

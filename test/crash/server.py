@@ -118,7 +118,9 @@ class Server:
             command.append(f"--plugin-dir={self.plugin_dir}")
         log_start = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            # SIGXFSZ stays ignored, as it is here: a file at its limit is an error for the server, not its end.
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            restore_signals=False)
         deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
