@@ -14,6 +14,7 @@ class InterruptPoll {
  public:
   // `interrupted` (empty: never) must outlive it.
   explicit InterruptPoll(const std::function<bool()>& interrupted) : interrupted_(interrupted) {}
+  InterruptPoll(const InterruptPoll&) = delete;
 
   // Once for each entry. kInterrupted, or Ok.
   Status Count() {

@@ -2,8 +2,6 @@
 // Rows in, sorted files of all indexes out.
 #include "bulk/table_load.h"
 
-#include "bulk/interrupt_poll.h"
-
 namespace cairn::bulk {
 
 using store::Family;
@@ -28,6 +26,7 @@ std::unique_ptr<ExternalSorter> TableLoad::NewSorter() const {
 }
 
 Status TableLoad::Add(const dml::RowRef& row) {
+  CAIRN_RETURN_IF_ERROR(row_poll_.Count());
   primary_key_.Clear();
   row_value_.Clear();
   table_->primary().EncodePrimaryKey(row.record, row.hidden_row_id, &primary_key_);

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "bulk/external_sorter.h"
+#include "bulk/interrupt_poll.h"
 #include "catalog/table_access.h"
 #include "dml/row_writer.h"
 #include "store/sorted_load.h"
@@ -21,7 +22,7 @@ namespace cairn::bulk {
 struct LoadOptions {
   // For sorting, shared by all indexes of the table.
   uint64_t memory_bytes = uint64_t{32} << 20;
-  // Asked now and then while sorting; true ends it with kInterrupted. Optional.
+  // Asked now and then while rows are taken and sorted; true ends it with kInterrupted. Optional.
   std::function<bool()> interrupted;
   // Rows go into files from the first on.
   bool by_files = false;
@@ -95,6 +96,7 @@ class TableLoad {
   store::Store& store_;
   const std::shared_ptr<const catalog::TableAccess> table_;
   const LoadOptions options_;
+  InterruptPoll row_poll_{options_.interrupted};
   std::unique_ptr<ExternalSorter> gathered_;            // the first rows, until load_ is there
   std::unique_ptr<store::SortedLoad> load_;             // rows in order
   std::unique_ptr<ExternalSorter> late_;                // rows that came after a greater one

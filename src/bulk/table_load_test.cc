@@ -203,6 +203,15 @@ TEST_F(TableLoadTest, ADuplicateOfASecondaryIndexTellsTheRow) {
   }
 }
 
+// In order, so that nothing has to be sorted before the end.
+TEST_F(TableLoadTest, CanBeInterruptedWhileItTakesRows) {
+  auto load = NewLoad([] { return true; });
+  EXPECT_EQ(AddAll(*load, Rows(kManyRows)).code(), Code::kInterrupted);
+  EXPECT_LT(load->row_count(), static_cast<uint64_t>(kManyRows));
+  load.reset();
+  ExpectNothing();
+}
+
 TEST_F(TableLoadTest, CanBeInterruptedWhileItSorts) {
   bool stop = false;
   auto load = NewLoad([&stop] { return stop; });

@@ -18,4 +18,19 @@ inline bool AddsRows(int command) {
   }
 }
 
+// Whether the statement copies or defines tables: metadata locks keep writers away, so it needs no row locks.
+inline bool DefinesTables(int command) {
+  switch (command) {
+    case SQLCOM_ALTER_TABLE:
+    case SQLCOM_CREATE_INDEX:
+    case SQLCOM_DROP_INDEX:
+    case SQLCOM_OPTIMIZE:
+    case SQLCOM_ANALYZE:
+    case SQLCOM_CHECK:
+    case SQLCOM_REPAIR:
+    case SQLCOM_CHECKSUM: return true;
+    default: return false;
+  }
+}
+
 }  // namespace cairn::server

@@ -245,6 +245,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void NoteForeignKeyError(const Status& status);
   bool MayHaveChangedSinceRead() const { return cascades_when_read_ != session_->cascades && !IsSequence(); }
   Status CatchUp(const uchar* old_record, const uchar* new_record);
+  bool FillsCopy() const;
   Status CommitCopiedRows();
   bool MayLoad() const;
   Status BeginLoad();
@@ -252,6 +253,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void ShowDuplicate(const bulk::LoadDuplicate& duplicate);
   int FailLoad(const Status& status);
   int FinishLoad();
+  int FailUnseen(int error);
   bool MayLoadStatement() const;
   Status TryStatementLoad();
   Status ConsiderStatementLoad();
@@ -305,7 +307,6 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool is_refereed_ = false;                   // it has in this statement
   uint64_t cascades_when_read_ = 0;            // the session's count when the last row was read
   ByteBuffer caught_up_value_;                 // blobs of a row that had changed since point into it
-  bool copies_alter_ = false;  // ALTER TABLE fills this table by copying
 
   // Filling a new table; null unless its rows go past the transaction.
   std::unique_ptr<bulk::TableLoad> load_;

@@ -1,39 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Rows that fill a new table: ALTER TABLE by copying, and CREATE TABLE ... SELECT.
+// Rows that fill a new table: ALTER TABLE by copying, whole tables or partitions, and CREATE TABLE ... SELECT.
 #include "server/handler.h"
-#include "server/killed.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "server/commands.h"
+#include "server/killed.h"
+#include "server/partitions.h"
 
 namespace cairn::server {
 
 using codec::ColumnSet;
 
-namespace {
-
-// How many tables of the engine the table is made of.
-Status CountPartitions(const std::string& name, uint64_t* count) {
-  std::vector<std::string> partitions;
-  const std::string whole = catalog::Catalog::PartitionedTableOf(name);
-  if (!whole.empty()) CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().PartitionNames(whole, &partitions));
-  *count = std::max<uint64_t>(1, partitions.size());
-  return Status::Ok();
-}
-
-}  // namespace
-
 void Handler::start_bulk_insert(ha_rows, uint) { bulk_insert_begun_ = true; }
 
+// Whether ALTER TABLE copies rows into this table, which nobody sees before it takes the place of another one, and which is
+// dropped when the statement fails. It may be a partition.
+bool Handler::FillsCopy() const { return copy_begun_ && DefinesTables(thd_sql_command(ha_thd())); }
+
 // All that must be known to hold of the statement, as nothing is checked row by row. That it copies into a table which
-// nobody else can use is what the server says by HA_EXTRA_BEGIN_COPY, and that nothing is left to be looked
-// up in rows already written, by start_bulk_insert(). It ignores errors of the end when it reorganizes
-// partitions, but then does not call the latter.
+// nobody else can use is what the server says by HA_EXTRA_BEGIN_COPY. Where it looks things up in rows already written, it does so
+// for the kinds of keys that are named here, and in CREATE TABLE ... SELECT also where it has not called start_bulk_insert().
 bool Handler::MayLoad() const {
-  if (!copy_begun_ || copy_ignores_duplicates_ || !bulk_insert_begun_ || IsSequence()) return false;
+  if (!copy_begun_ || copy_ignores_duplicates_ || IsSequence()) return false;
   if (table_share->long_unique_table || table_share->period.unique_keys != 0) return false;
-  if (copies_alter_) return true;
-  if (is_refereed_) return false;
+  if (FillsCopy()) return true;
+  if (is_refereed_ || !bulk_insert_begun_) return false;
   // A temporary table's rows are rolled back with the transaction while the table stays, and so it is when a
   // replica applies the statement as a part of a transaction.
   THD* const thd = ha_thd();
@@ -45,9 +37,7 @@ bool Handler::MayLoad() const {
 Status Handler::BeginLoad() {
   load_decided_ = true;
   if (!MayLoad() || session_->transaction().HasWritten(access_->primary().id())) return Status::Ok();
-  uint64_t partition_count;
-  CAIRN_RETURN_IF_ERROR(CountPartitions(access_->def().name, &partition_count));
-  const uint64_t memory_bytes = GlobalEngine()->sort_memory_bytes() / partition_count;
+  const uint64_t memory_bytes = GlobalEngine()->sort_memory_bytes() / CountFilled(*table);
   if (memory_bytes / access_->indexes().size() < bulk::TableLoad::kMemoryBytesPerIndexMin) return Status::Ok();
   THD* const thd = ha_thd();
   load_ = std::make_unique<bulk::TableLoad>(
@@ -111,11 +101,19 @@ int Handler::FinishLoad() {
         return Status::Ok();
       }};
   const Status status = load_->Finish(target);
-  if (!status.ok()) return FailLoad(status);
+  if (!status.ok()) return bulk_insert_begun_ ? FailLoad(status) : FailUnseen(FailLoad(status));
   transaction.AddTableCounters(access_->def().id,
                                {.row_count = static_cast<int64_t>(load_->row_count()), .auto_increment_next = 0});
   load_.reset();
   return 0;
+}
+
+// Where the server reorganizes partitions, which is where it copies without start_bulk_insert(), it does not look at how the copy into one
+// ends, but at whether the transaction can be committed. The rows that are not there must keep it from that.
+int Handler::FailUnseen(int error) {
+  print_error(error, MYF(0));
+  session_->has_open_load = true;
+  return error;
 }
 
 // Rows of a load that the server neither ends nor gives up must not get lost silently.

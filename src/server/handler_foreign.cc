@@ -144,7 +144,7 @@ int Handler::BeginForeignKeys(THD* thd) {
   use.table = access_.get();
   use.lock = LockSettings(thd);
   use.lock.wait = txn::LockWait::kWait;
-  if (copies_alter_) {
+  if (catalog::IsNameOfCopy(name)) {
     use.copy_of = AlteredTable(thd);
     use.kept = KeptKeys(*keys, use.copy_of, &thd->lex->alter_info);
   }

@@ -4,28 +4,12 @@
 
 #include <sql_parse.h>
 
+#include "server/commands.h"
 #include "server/partitions.h"
 #include "server/sysvars.h"
 
 namespace cairn::server {
 namespace {
-
-// Statements that copy or define tables: metadata locks keep writers away, so they need no row locks.
-bool DefinesTables(int sql_command) {
-  switch (sql_command) {
-    case SQLCOM_ALTER_TABLE:
-    case SQLCOM_CREATE_INDEX:
-    case SQLCOM_DROP_INDEX:
-    case SQLCOM_OPTIMIZE:
-    case SQLCOM_ANALYZE:
-    case SQLCOM_CHECK:
-    case SQLCOM_REPAIR:
-    case SQLCOM_CHECKSUM:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // Statements whose plain reads, those of their functions and triggers included, lock nothing at READ COMMITTED, as InnoDB's users know
 // it. What others read (DELETE, UPDATE of several tables, INSERT ... VALUES, DO, SET) is locked there, too: they join it with the newest
@@ -148,7 +132,6 @@ int Handler::BeginStatement(THD* thd) {
   scan_.SetSemiConsistent(false);
   writer_bound_ = false;
   is_refereed_ = false;
-  copies_alter_ = DefinesTables(thd_sql_command(thd)) && name_.find("/#sql") != std::string::npos;
   return 0;
 }
 

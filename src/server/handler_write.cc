@@ -2,6 +2,7 @@
 // Changes of rows.
 #include "server/handler.h"
 
+#include "server/killed.h"
 #include "server/sysvars.h"
 #include "server/table_map.h"
 
@@ -44,10 +45,11 @@ void Handler::NoteDuplicateKey(size_t index) {
   }
 }
 
-// ALTER TABLE copies rows into a table that nobody sees before it is renamed, and that is dropped when
-// the statement fails. So the copy is committed in pieces, and its memory does not grow with the table.
+// A copy is committed in pieces, so that its memory does not grow with the table. The server does not ask whether it is killed while it
+// copies partitions.
 Status Handler::CommitCopiedRows() {
-  if (!copies_alter_ || session_->transaction().write_bytes() < kCopiedBytesMax) return Status::Ok();
+  if (!FillsCopy() || session_->transaction().write_bytes() < kCopiedBytesMax) return Status::Ok();
+  if (IsKilled(ha_thd())) return Status::Of(Status::Code::kInterrupted);
   return session_->CommitAndContinue(store::Durability::kOs);
 }
 

@@ -68,6 +68,18 @@ bool EmptiesHeldPartition(const TABLE& table, const std::string& name) {
   });
 }
 
+unsigned CountFilled(const TABLE& table) {
+  partition_info* const info = table.part_info;
+  if (info == nullptr) return 1;
+  unsigned made = 0;
+  List_iterator_fast<partition_element> partitions(info->partitions);
+  while (const partition_element* partition = partitions++) {
+    if (partition->part_state == PART_IS_ADDED || partition->part_state == PART_IS_CHANGED) ++made;
+  }
+  if (made == 0) return info->get_tot_partitions();
+  return info->is_sub_partitioned() ? made * info->num_subparts : made;
+}
+
 bool GatherRename(THD* thd, const char* from_path, const char* to_path, int* error) {
   // Its definition file is moved after the table, or, where RENAME is undone, before.
   if (!IsPartition(from_path) || !IsPartition(to_path)) return false;

@@ -23,6 +23,10 @@ bool DropsPartition(THD* thd, const TABLE& table, const std::string& name);
 // Whether a prepared transaction has changed any of the partitions that TRUNCATE, which goes from one to the next, empties with this one.
 bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
 
+// How many tables of the engine a statement fills that copies into this one: the partitions that it makes of others, or else all; 1 without
+// partitions.
+unsigned CountFilled(const TABLE& table);
+
 // RENAME TABLE of a partitioned one asks for one partition after the other, by their paths; they are gathered until the server says that all
 // have been asked for. False when it is not that. The server's error number otherwise.
 //
