@@ -264,6 +264,9 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
   if (status.ok()) return HA_ALTER_INPLACE_INSTANT;
   if (status.Is(Status::Code::kNotSupported)) {
     changes->unsupported_reason = thd_strmake(ha_thd(), status.message().data(), status.message().size());
+    // Another partition may have a shorter history and nothing against the change, and the server takes what the partition with the least
+    // against it says. It asks all of them again when a clause has been added, which none can do.
+    changes->handler_flags |= ALTER_RECREATE_TABLE;
   }
   return HA_ALTER_INPLACE_NOT_SUPPORTED;
 }
