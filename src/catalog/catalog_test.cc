@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/endian.h"
 #include "catalog/column_history.h"
 #include "catalog/dictionary_keys.h"
@@ -206,6 +208,31 @@ TEST_F(CatalogTest, RedefiningTakesNamesOnly) {
   TableDef wider = renamed;
   wider.columns[0].data_bytes_max = 8;
   EXPECT_TRUE(catalog->Redefine({wider}).Is(Code::kInvalidArgument));
+}
+
+TEST_F(CatalogTest, IndexesMayChangeNamesAndPlaces) {
+  const auto secondary = [](const char* name, std::vector<KeyPartDef> parts) {
+    return IndexDef{.id = {}, .name = name, .kind = IndexKind::kSecondary, .parts = std::move(parts)};
+  };
+  TableDef def = Def("d/one");
+  def.indexes.push_back(secondary("ab", {{.column = 0}, {.column = 1}}));
+  def.indexes.push_back(secondary("b2", {{.column = 1}}));
+  const std::vector<IndexDef> old = Create(def)->def().indexes;
+  def.indexes = {def.indexes[0], secondary("x", {{.column = 1}}), secondary("y", {{.column = 1}}),
+                 secondary("b", {{.column = 0}, {.column = 1}})};
+  ASSERT_TRUE(catalog->Redefine({def}).ok());
+  LosePower();
+  const std::vector<IndexDef> moved = Find("d/one")->def().indexes;
+  EXPECT_EQ(moved[0], old[0]);
+  EXPECT_EQ(moved[3].name, "b");
+  EXPECT_EQ(moved[3].id, old[2].id);
+  EXPECT_EQ((std::set{moved[1].id.value, moved[2].id.value}), (std::set{old[1].id.value, old[3].id.value}));
+
+  TableDef fewer = def, more = def, other = def;
+  fewer.indexes.pop_back();
+  more.indexes.push_back(secondary("z", {{.column = 1}}));
+  other.indexes[1].parts[0].descending = true;
+  for (const TableDef& wrong : {fewer, more, other}) EXPECT_TRUE(catalog->Redefine({wrong}).Is(Code::kInvalidArgument));
 }
 
 TEST_F(CatalogTest, ColumnsComeGoAndMoveAndLeaveTheirVersions) {

@@ -39,13 +39,17 @@ bool SameEntries(const TableDef& from, const IndexDef& old_index, const TableDef
   return true;
 }
 
+// An index is known by its entries, as its name and place may be others. Which one of several with the same entries it is makes no difference.
 Status KeepIndexes(const TableDef& from, TableDef* to) {
-  bool same = from.indexes.size() == to->indexes.size();
-  for (size_t i = 0; same && i < from.indexes.size(); ++i) {
-    same = SameEntries(from, from.indexes[i], *to, to->indexes[i]);
-    to->indexes[i].id = from.indexes[i].id;
+  std::vector<const IndexDef*> left;
+  for (const IndexDef& index : from.indexes) left.push_back(&index);
+  for (IndexDef& index : to->indexes) {
+    const auto same = std::ranges::find_if(left, [&](const IndexDef* old) { return SameEntries(from, *old, *to, index); });
+    if (same == left.end()) return Status::InvalidArgument("another index");
+    index.id = (*same)->id;
+    left.erase(same);
   }
-  return same ? Status::Ok() : Status::InvalidArgument("another index");
+  return left.empty() ? Status::Ok() : Status::InvalidArgument("another index");
 }
 
 uint32_t GreatestId(const TableDef& def) {

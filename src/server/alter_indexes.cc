@@ -59,8 +59,8 @@ bool SameStorage(catalog::ColumnDef a, const catalog::ColumnDef& b) {
 // What may come with index changes: names, and expressions that no stored byte depends on.
 constexpr alter_table_operations kAlongWithIndexes =
     ALTER_COLUMN_NAME | ALTER_RENAME_COLUMN | ALTER_CHANGE_COLUMN_DEFAULT | ALTER_COLUMN_DEFAULT |
-    ALTER_COLUMN_OPTION | ALTER_DROP_CHECK_CONSTRAINT | ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY |
-    ALTER_CHANGE_INDEX_COMMENT | ALTER_PARTITIONED;
+    ALTER_COLUMN_OPTION | ALTER_DROP_CHECK_CONSTRAINT | ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_ORDER |
+    ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT | ALTER_PARTITIONED;
 
 // The old definition with the names and indexes of the new one, whose ids are the caller's to give.
 catalog::TableDef NewDefinition(const catalog::TableDef& old, catalog::TableDef altered) {

@@ -15,7 +15,7 @@ namespace cairn::server {
 // The clauses that are done here; they may come with clauses that change only metadata.
 inline constexpr alter_table_operations kIndexChanges =
     ALTER_ADD_NON_UNIQUE_NON_PRIM_INDEX | ALTER_DROP_NON_UNIQUE_NON_PRIM_INDEX | ALTER_ADD_UNIQUE_INDEX |
-    ALTER_DROP_UNIQUE_INDEX | ALTER_INDEX_ORDER;
+    ALTER_DROP_UNIQUE_INDEX;
 
 inline bool ChangesIndexes(const Alter_inplace_info& changes) { return (changes.handler_flags & kIndexChanges) != 0; }
 
