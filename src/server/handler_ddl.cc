@@ -248,7 +248,7 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
   if ((create_info.used_fields & ~kCreateFieldsOfDefinition) == 0) wanted &= ~ALTER_OPTIONS;
   if ((wanted & ~(kDictionaryOnly | kIndexChanges)) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
       SetsCounterByCopy(*table, *altered, *changes) || ChangesLiterals(*table, *altered) ||
-      table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned(VERS_TIMESTAMP)) {
+      table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned() != table->versioned()) {
     const char* const reason = PrimaryKeyReason(*changes);
     changes->unsupported_reason = reason != nullptr ? reason : ReasonToCopy(ha_thd(), *changes);
     return HA_ALTER_INPLACE_NOT_SUPPORTED;
