@@ -58,7 +58,9 @@ Session* Session::Of(THD* thd) {
   return session;
 }
 
+// The server refuses statements while it has a prepared transaction to end, but not all: what a function names is opened past that check.
 Status Session::BeginStatement() {
+  if (EndsXa()) return Status::InvalidArgument("the prepared XA transaction is to be ended first");
   LetGoOfXa();
   if (!transaction_->is_active()) {
     transaction_->Begin(IsolationOf(thd_));
@@ -134,16 +136,20 @@ Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
   return transaction_->RollbackToSavepoint(savepoint);
 }
 
+// The server may have forgotten a transaction that is prepared under the name, and let another one begin: see LetGoOfXa().
 Status Session::PrepareXa(const std::string& name, store::Durability durability) {
+  if (global_engine->transactions().IsPrepared(name)) return Status(Status::Code::kAlreadyExists, "a transaction is prepared under this XID");
   CAIRN_RETURN_IF_ERROR(transaction_->Prepare(name, durability));
   DetachPrepared();
   xa_name_ = name;
   return Status::Ok();
 }
 
+// A later one of the connection's may have the same XID, and is not prepared. Nor is, to the server, one that another engine refuses to prepare.
 bool Session::EndsXa() const {
   const XID_STATE& state = thd_->transaction->xid_state;
-  return !xa_name_.empty() && state.is_explicit_XA() && NameOfXid(*state.get_xid()) == xa_name_;
+  const bool is_prepared = state.get_state_code() == XA_PREPARED || thd_sql_command(thd_) == SQLCOM_XA_PREPARE;
+  return !xa_name_.empty() && is_prepared && state.is_explicit_XA() && NameOfXid(*state.get_xid()) == xa_name_;
 }
 
 std::string Session::TakeXa() { return std::exchange(xa_name_, std::string()); }

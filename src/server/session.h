@@ -71,7 +71,7 @@ class Session {
   // XA PREPARE. The transaction is the engine's from then on, for who ends it by its name: the server may let go of it at any time,
   // without a word to an engine, for the connection to go on with others (a change of user).
   Status PrepareXa(const std::string& name, store::Durability durability);
-  // Whether what the server is about to end is the transaction that was prepared so, and its name, for that.
+  // Whether the server still has the transaction that was prepared so, to end it next; and its name, for that.
   bool EndsXa() const;
   std::string TakeXa();
 

@@ -56,8 +56,9 @@ MYSQL_THDVAR_BOOL(plain_selects, PLUGIN_VAR_OPCMDARG,
                   "integers, without the server's optimizer, whose plan would be the same",
                   nullptr, nullptr, true);
 
-// Whether the statement brings its own value of the server's variable. NOWAIT and WAIT n reach engines as that.
+// Whether the statement brings its own value of the server's variable. NOWAIT and WAIT n reach engines as that. A replica does not set it.
 bool BringsLockWaitTimeout(THD* thd) {
+  if (thd->slave_thread) return false;
   List_iterator_fast<set_var_base> variables(thd->lex->stmt_var_list);
   while (set_var_base* const one = variables++) {
     if (one->is_system() && std::string_view(static_cast<set_var*>(one)->var->name.str) == "lock_wait_timeout") return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Makes transactions, lists them, and keeps those that are prepared without a connection.
+// Makes transactions, lists them, and keeps those that are prepared for who ends them by name.
 #include "txn/transaction_manager.h"
 
 #include <algorithm>
@@ -108,8 +108,14 @@ void TransactionManager::Detach(std::unique_ptr<Transaction> transaction) {
   transaction->SetUserData(nullptr);
   transaction->DropView();  // nobody reads through it any more
   std::lock_guard lock(mutex_);
-  // A namesake can only be one that changed nothing; it is destroyed outside the mutex.
-  prepared_[name].swap(transaction);
+  // Of namesakes only one can have changed something, by the store's own list. The other one is destroyed outside the mutex.
+  std::unique_ptr<Transaction>& listed = prepared_[name];
+  if (listed == nullptr || !listed->HasWrites()) listed.swap(transaction);
+}
+
+bool TransactionManager::IsPrepared(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  return prepared_.contains(name);
 }
 
 std::vector<std::string> TransactionManager::ListPrepared() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Makes transactions, lists them, and keeps those that are prepared without a connection.
+// Makes transactions, lists them, and keeps those that are prepared for who ends them by name.
 #pragma once
 
 #include <algorithm>
@@ -69,12 +69,14 @@ class TransactionManager {
   // once, after the dictionary is loaded and before any other transaction begins.
   Status RecoverPrepared();
 
-  // Takes over a prepared transaction, for who ends it by its name. Afterwards nobody looks at its user data.
+  // Takes over a prepared transaction, for who ends it by its name. Afterwards nobody looks at its user data. If there is one of the
+  // name, the one that has changed something is kept, and the other one is rolled back.
   void Detach(std::unique_ptr<Transaction> transaction);
 
-  // Prepared transactions without a connection: their names, and ending them by name. kNotFound
+  // Prepared transactions that were taken over (users' all are): their names, and ending them by name. kNotFound
   // when there is none of the name. When ending fails it stays in the list.
   std::vector<std::string> ListPrepared() const;
+  bool IsPrepared(const std::string& name) const;
   Status CommitPrepared(ByteView name, store::Durability durability);
   Status RollbackPrepared(ByteView name);
 

@@ -146,6 +146,20 @@ TEST_F(TransactionManagerTest, ANamesakeIsNotTakenForWhatIsToBeRolledBack) {
   EXPECT_EQ(manager->ListPrepared().size(), 0u);
 }
 
+// The server may have struck the XID off its list, so that it can be given again; the store's list has only what has changed something.
+TEST_F(TransactionManagerTest, ANamesakeThatChangedNothingTakesNoPlace) {
+  PrepareOne("x1", "a");
+  EXPECT_TRUE(manager->IsPrepared("x1"));
+  EXPECT_FALSE(manager->IsPrepared("x2"));
+  auto txn = Begin();
+  ASSERT_TRUE(txn->Prepare("x1", Durability::kSync).ok());
+  manager->Detach(std::move(txn));
+  EXPECT_TRUE(Write(*Begin(), "a", "-").Is(Code::kLockBusy));
+  ASSERT_TRUE(manager->CommitPrepared("x1", Durability::kSync).ok());
+  EXPECT_EQ(Scan(*Begin()), "a=x1");
+  EXPECT_FALSE(manager->IsPrepared("x1"));
+}
+
 // It would keep all versions there are from then on, for as long as nobody ends the transaction.
 TEST_F(TransactionManagerTest, DetachedOnesKeepNoView) {
   auto txn = Begin();
