@@ -113,6 +113,7 @@ bool GivesUpDamagedLoads(const StoreOptions& options) {
 Status FindLogsToEmpty(rocks::Env* env, const StoreOptions& options, LogDamage refused, std::vector<std::string>* logs) {
   FoundDamage found;
   CAIRN_RETURN_IF_ERROR(CheckWalFiles(env, options.directory, refused, /*log=*/nullptr, &found));
+  if (!LivesWithDamage(options)) CAIRN_RETURN_IF_ERROR(CheckFollowedLogs(env, options.directory, found.followed));
   CAIRN_RETURN_IF_ERROR(FindStuckLogs(env, options.directory, logs));
   if (!logs->empty() && !LivesWithDamage(options) && std::ranges::find(found.torn, logs->back()) == found.torn.end()) {
     return Status::Corruption("the write-ahead log " + logs->back() + " is damaged in its first record, and whole records follow in later "
@@ -136,6 +137,21 @@ Status EmptyStuckLogs(rocks::Env* env, const StoreOptions& options, LogDamage re
   const rocks::Status unlocked = env->UnlockFile(lock);
   if (status.ok()) status = FromRocks(unlocked);
   return status.ok() ? std::move(status) : OpenError(env, options.directory, status);
+}
+
+// What RocksDB is to find, or the reason why it is not to look.
+Status PrepareLogs(rocks::Env* env, const StoreOptions& options) {
+  const LogDamage refused = LivesWithDamage(options) ? LogDamage::kImpassable : LogDamage::kAny;
+  FoundDamage found;
+  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log, &found); !wal.ok()) {
+    return WithDirectory(options.directory, wal.code(), wal.message());
+  }
+  const bool is_followed = !found.followed.empty() && !LivesWithDamage(options);
+  if (is_followed || (found.at_a_beginning && StopsAtDamage(options))) {
+    CAIRN_RETURN_IF_ERROR(EmptyStuckLogs(env, options, refused));
+  }
+  const Status synced = SyncFoundLogs(env, options.directory);
+  return synced.ok() ? Status::Ok() : OpenError(env, options.directory, synced);
 }
 
 bool ExpertPacesCompactions(const std::string& family_options) {
@@ -209,14 +225,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
     return OpenError(env, options.directory, format);
   }
-  const LogDamage refused = LivesWithDamage(options) ? LogDamage::kImpassable : LogDamage::kAny;
-  FoundDamage found;
-  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log, &found); !wal.ok()) {
-    return WithDirectory(options.directory, wal.code(), wal.message());
-  }
-  if (found.at_a_beginning && StopsAtDamage(options)) CAIRN_RETURN_IF_ERROR(EmptyStuckLogs(env, options, refused));
-  if (Status synced = SyncFoundLogs(env, options.directory); !synced.ok()) return OpenError(env, options.directory, synced);
-
+  CAIRN_RETURN_IF_ERROR(PrepareLogs(env, options));
   const bool in_memory = options.environment != nullptr;
   const std::shared_ptr<rocks::SstFileManager> files = MakeFileManager(env, in_memory ? 0 : kDeleteBytesPerSecond);
   const auto compactions = std::make_shared<RunningCompactions>(files);

@@ -35,6 +35,7 @@ struct Walk {
   bool has_record = false;                // a whole one, anywhere
   bool has_record_before = false;         // … before the damage
   bool recycled = false;
+  bool is_torn = false;  // some record has no beginning or no end, whether or not a checksum tells
 };
 
 // The size of the valid fragment at the start of `bytes`, or 0.
@@ -55,6 +56,8 @@ void CountRecord(uint64_t bytes, Walk* walk) {
 // After a loss of power the blocks of one large record may be on disk or not in any order: fragments
 // without their first one, or with a gap before their last one, belong to what was never confirmed.
 void CountFragment(uint8_t type, size_t bytes, Walk* walk) {
+  const bool goes_on = type == kMiddle || type == kLast;
+  if (goes_on != (walk->begun_bytes != 0)) walk->is_torn = true;
   switch (type) {
     case kFull:
       CountRecord(bytes, walk);
@@ -107,19 +110,23 @@ void WalkBlock(ByteView block, uint64_t offset, Walk* walk) {
     CountFragment(type, bytes, walk);
     at += bytes;
   }
+  // A block's end may be filled up, but not a file's.
+  if (at < block.size() && block.size() < kBlockBytes) walk->is_torn = true;
 }
 
 Status WalkFile(rocks::Env* env, const std::string& path, Walk* walk, uint64_t* size) {
   std::unique_ptr<rocks::SequentialFile> file;
   CAIRN_RETURN_IF_ERROR(FromRocks(env->NewSequentialFile(path, &file, rocks::EnvOptions())));
   std::vector<char> buffer(kBlockBytes);
-  for (*size = 0;;) {
-    rocks::Slice block;
+  rocks::Slice block;
+  *size = 0;
+  do {
     CAIRN_RETURN_IF_ERROR(FromRocks(file->Read(kBlockBytes, &block, buffer.data())));
     WalkBlock(ToView(block), *size, walk);
     *size += block.size();
-    if (block.size() < kBlockBytes || walk->recycled) return Status::Ok();
-  }
+  } while (block.size() == kBlockBytes && !walk->recycled);
+  if (walk->begun_bytes != 0) walk->is_torn = true;
+  return Status::Ok();
 }
 
 // As no mode of recovery helps, the file itself must end before the damage. What is left of a header makes the cut a torn
@@ -165,6 +172,7 @@ Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage re
                      FoundDamage* found) {
   std::vector<std::string> paths;
   CAIRN_RETURN_IF_ERROR(FindLogs(env, directory, &paths));
+  std::vector<std::string> unfinished;
   for (size_t at = 0; at < paths.size(); ++at) {
     Walk walk;
     uint64_t size = 0;
@@ -174,9 +182,11 @@ Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage re
     if (!(walk.damaged_at ? walk.has_record_before : walk.has_record)) found->at_a_beginning = true;
     if (walk.has_record || walk.recycled) {
       found->torn.clear();
+      found->followed = unfinished;
     } else {
       found->torn.push_back(paths[at]);
     }
+    if ((walk.damaged_at || walk.is_torn) && !walk.recycled) unfinished.push_back(paths[at]);
   }
   return Status::Ok();
 }

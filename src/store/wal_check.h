@@ -16,6 +16,7 @@ namespace cairn::store {
 // end a crash leaves: that was never confirmed to anybody. It would stop just so at a flipped bit in the
 // midst of confirmed commits, and drop all that follow. The two differ: behind a torn end there
 // are no more whole records, though parts of the torn one may be.
+// That is so within a file: what follows in later ones is not told by that (store/stuck_logs.h).
 //
 // Reads all log files of a closed store. kCorruption, naming file and byte, when whole records follow
 // damage, or when RocksDB would come upon a type of record which it cannot get past or stops at as if nothing were
@@ -27,10 +28,13 @@ namespace cairn::store {
 //
 // `found`, if wanted, gets what RocksDB might not get past (store/stuck_logs.h says why):
 // - the paths of files that have bytes and not one whole record, and behind which no other has one;
-// - whether any file has bytes, but no whole record at its beginning.
+// - whether any file has bytes, but no whole record at its beginning;
+// and where RocksDB might drop what follows, or replay it without what is damaged, without a word (CheckFollowedLogs):
+// - the paths of files that do not end with a whole record, perhaps in zeros only, and behind which another has one. From old to new.
 struct FoundDamage {
   std::vector<std::string> torn;
   bool at_a_beginning = false;
+  std::vector<std::string> followed;
 };
 enum class LogDamage : uint8_t { kAny, kImpassable };
 Status CheckWalFiles(rocks::Env* env, const std::string& directory, LogDamage refused, LogSink* log,
