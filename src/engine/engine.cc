@@ -135,21 +135,29 @@ void Engine::StartBackgroundWork(LogSink* log) {
 }
 
 // Removes the entries of dropped indexes. Forgetting comes last, so a crash repeats the removal.
+Status Engine::Reclaim(IndexId index) {
+  // Who has may commit after the id was forgotten: what is prepared, and who has dropped a temporary table of the transaction.
+  if (transactions_->MayActiveHaveWritten(index)) return Status::Ok();
+  const IndexBounds bounds(index);
+  Status removed = store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper());
+  if (removed.Is(Status::Code::kBusy)) return Status::Ok();  // tried again before long; what the next one frees may help
+  return removed.ok() ? catalog_->ForgetDropped(index) : std::move(removed);
+}
+
+// What is wrong with one does not keep the others' space.
 Status Engine::ReclaimDropped() {
   catalog_->ReleaseEndedBuilds(transactions_->oldest_transaction_id());
   std::vector<IndexId> dropped;
   CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
+  Status last_error;
   for (const IndexId index : dropped) {
-    if (worker_->stopping()) return Status::Ok();
-    // Who has may commit after the id was forgotten: what is prepared, and who has dropped a temporary table of the transaction.
-    if (transactions_->MayActiveHaveWritten(index)) continue;
-    const IndexBounds bounds(index);
-    Status removed = store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper());
-    if (removed.Is(Status::Code::kBusy)) continue;  // tried again before long; what the next one frees may help
-    CAIRN_RETURN_IF_ERROR(std::move(removed));
-    CAIRN_RETURN_IF_ERROR(catalog_->ForgetDropped(index));
+    if (worker_->stopping()) break;
+    const Status status = Reclaim(index);
+    if (!status.ok()) {
+      last_error = Status(status.code(), "index " + std::to_string(index.value) + ": " + std::string(status.message()));
+    }
   }
-  return Status::Ok();
+  return last_error;
 }
 
 void Engine::WakeReclaimer() { worker_->Wake(kReclaimTask); }

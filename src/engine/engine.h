@@ -47,7 +47,9 @@ class Engine {
  private:
   Engine() = default;
   void StartBackgroundWork(LogSink* log);
+  // The last error, which names its index.
   Status ReclaimDropped();
+  Status Reclaim(IndexId index);
 
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<catalog::Catalog> catalog_;

@@ -205,6 +205,38 @@ TEST_F(EngineTest, WhatWasDroppedBeforeARestartIsReclaimedAfterIt) {
   EXPECT_EQ(EntryCount(table->def()), 0u);
 }
 
+// Its file has others' rows too. What comes after it in the list is reclaimed as well, and no compaction is asked for, that would merge the
+// file with one of level 0, come upon the damage and close the store to writes.
+TEST_F(EngineTest, ADamagedTableThatIsDroppedIsReclaimed) {
+  MustStart();
+  const auto damaged = Create("d/damaged"), kept = Create("d/kept"), other = Create("d/other");
+  AddRows(damaged, 0, 5000);
+  AddRows(kept, 0, 500);
+  ASSERT_TRUE(engine->store().CompactRange(Family::kData, {}, {}).ok());
+  AddRows(other, 0, 500);
+  engine.reset();
+  std::filesystem::path largest;
+  for (const auto& entry : std::filesystem::directory_iterator(options.directory)) {
+    if (entry.path().extension() != ".sst") continue;
+    if (largest.empty() || entry.file_size() > std::filesystem::file_size(largest)) largest = entry.path();
+  }
+  ASSERT_FALSE(largest.empty());
+  std::fstream file(largest, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(10);  // the first block has the first table's rows
+  file.write("damage", 6);
+  file.close();
+  MustStart();
+  ASSERT_TRUE(engine->catalog().Drop("d/damaged").ok());
+  ASSERT_TRUE(engine->catalog().Drop("d/other").ok());
+  engine->WakeReclaimer();
+  while (!Dropped().empty() && log.text().find("cannot reclaim") == std::string::npos) std::this_thread::yield();
+  EXPECT_EQ(Dropped().size(), 0u) << log.text();
+  EXPECT_EQ(EntryCount(damaged->def()), 0u);
+  EXPECT_EQ(EntryCount(other->def()), 0u);
+  EXPECT_EQ(EntryCount(kept->def()), 1000u);
+  EXPECT_EQ(engine->store().write_gate(), store::WriteGate::kOpen);
+}
+
 TEST_F(EngineTest, PreparedRowsAreNotOverwrittenAfterARestart) {
   MustStart();
   AddRows(Create("d/t", IndexKind::kHiddenPrimary), 0, 3, "x1");

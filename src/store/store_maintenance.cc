@@ -134,6 +134,17 @@ uint64_t Store::FilesVersion(Family family) const {
   return static_cast<rocks::ColumnFamilyHandleImpl*>(Handle(family))->cfd()->GetSuperVersionNumber();
 }
 
+Store::Emptiness Store::LookForRows(Family family, ByteView begin, ByteView end) const {
+  Cursor cursor;
+  const CursorOptions options{.lower_bound = begin, .upper_bound = end, .hidden_max = CursorOptions::kHiddenPerPoll};
+  if (!OpenCursor(family, options, &cursor).ok()) return Emptiness::kUnreadable;
+  cursor.SeekToFirst();
+  if (cursor.Valid()) return Emptiness::kNotEmpty;
+  const Status end_of_look = cursor.status();
+  if (end_of_look.ok()) return Emptiness::kEmpty;
+  return end_of_look.Is(Status::Code::kInterrupted) ? Emptiness::kNotEmpty : Emptiness::kUnreadable;
+}
+
 Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   const rocks::Slice first = ToSlice(begin);
   const rocks::Slice last = ToSlice(end);
@@ -144,11 +155,8 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   // not come for a long time.
   if (impl_->settling.load()) return Status(Status::Code::kBusy, "all files are being merged");
   // A range that is empty by now needs no tombstone, so that repeating is free.
-  Cursor cursor;
-  CAIRN_RETURN_IF_ERROR(OpenCursor(family, {.lower_bound = begin, .upper_bound = end}, &cursor));
-  cursor.SeekToFirst();
-  if (!cursor.Valid()) return cursor.status();
-  cursor.Close();
+  const Emptiness found = LookForRows(family, begin, end);
+  if (found == Emptiness::kEmpty) return Status::Ok();
   Batch batch(*this);
   batch.DeleteRange(family, begin, end);
   CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(Urgency::kReclaimsSpace, batch.size_bytes()));
@@ -157,6 +165,9 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   const rocks::Status written = impl_->Write(write, batch.rocks_.get());
   if (written.IsIncomplete()) return Status(Status::Code::kBusy, "writers are held up until compactions have made room");
   CAIRN_RETURN_IF_ERROR(FromRocks(written));
+  // A compaction that comes upon damage closes the store to writes, and none is needed soon: from then on none is asked for.
+  if (found == Emptiness::kUnreadable) impl_->has_met_damage.store(true);
+  if (impl_->has_met_damage.load()) return Status::Ok();
   return FromRocks(rocks::experimental::SuggestCompactRange(impl_->root, Handle(family), &first, &last));
 }
 
