@@ -2,16 +2,13 @@
 // The plugin: start and stop of the engine, and its declaration to the server.
 #include "server/server_headers.h"
 
-#include <unistd.h>
-
-#include <fstream>
-
 #include "engine/engine.h"
 #include "server/handlerton.h"
 #include "server/session.h"
 #include "server/show_status.h"
 #include "server/sysvars.h"
 #include "server/wait_observer.h"
+#include "server/witness.h"
 
 // Exported by the server for storage engines, declared in none of its headers.
 bool ignore_db_dirs_append(const char* directory_name);
@@ -34,28 +31,7 @@ class ServerLog final : public LogSink {
 ServerLog server_log;
 ServerWaitObserver wait_observer;
 
-// A directory that holds a store holds tables, perhaps the only copy of them.
-bool HoldsStore(const std::string& directory) { return access((directory + "/CURRENT").c_str(), F_OK) == 0; }
-
-// A file in the server's data directory that says where its store is: so that a store that has gone
-// (not mounted, moved) is missed instead of being replaced by an empty one.
 std::string WitnessPath() { return std::string(mysql_real_data_home) + "cairn_store"; }
-
-// kIoError when this server has had a store and it is not there.
-Status CheckWitness(const std::string& directory) {
-  std::ifstream witness(WitnessPath());
-  std::string recorded;
-  if (!witness || !std::getline(witness, recorded) || HoldsStore(directory)) return Status::Ok();
-  return Status::IoError("this server keeps tables in " + recorded + ", but " + directory +
-                         " holds no store. Bring it back, or remove the file " + WitnessPath() +
-                         " to begin with an empty one");
-}
-
-Status WriteWitness(const std::string& directory) {
-  std::ofstream witness(WitnessPath(), std::ios::trunc);
-  witness << directory << "\n" << std::flush;
-  return witness ? Status::Ok() : Status::IoError("cannot write " + WitnessPath());
-}
 
 // A store in the data directory is no database of the user's.
 void HideDirectory(const std::string& directory) {
@@ -72,10 +48,9 @@ int Start(void* plugin) {
   options.observer = &wait_observer;
   std::unique_ptr<engine::Engine> engine;
   HideDirectory(options.directory);
-  Status status = CheckWitness(options.directory);
+  Status status = CheckWitness(WitnessPath(), options.directory);
   const bool missed = !status.ok();
   if (status.ok()) status = engine::Engine::Start(options, &engine);
-  if (status.ok()) status = WriteWitness(options.directory);
   if (!status.ok()) {
     sql_print_error("CAIRN: cannot start on %s: %s", options.directory.c_str(), status.ToString().c_str());
     if (!mysqld_server_started && (missed || HoldsStore(options.directory))) {
@@ -84,6 +59,10 @@ int Start(void* plugin) {
       unireg_abort(1);
     }
     return 1;
+  }
+  // The tables are there all the same.
+  if (const Status written = WriteWitness(WitnessPath(), options.directory); !written.ok()) {
+    sql_print_warning("CAIRN: a store that has gone may not be missed at the next start: %s", written.ToString().c_str());
   }
   FillHandlerton(static_cast<handlerton*>(plugin));
   SetGlobals(std::move(engine), static_cast<handlerton*>(plugin));

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A file in the server's data directory that says where its store is: so that a store that has gone (not mounted, moved) is missed instead
+// of being replaced by an empty one (docs/decisions/0010-no-server-without-its-store.md).
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace cairn::server {
+
+// A directory that holds a store holds tables, perhaps the only copy of them.
+bool HoldsStore(const std::string& directory);
+
+// kIoError when there is a witness, whatever is in it, and no store in `directory`.
+Status CheckWitness(const std::string& path, const std::string& directory);
+
+// Makes the witness say `directory`, if it does not yet. It is there whole at each moment from the first time on, also after a loss of
+// power. kIoError: it is as before.
+Status WriteWitness(const std::string& path, const std::string& directory);
+
+}  // namespace cairn::server
