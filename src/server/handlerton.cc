@@ -95,6 +95,17 @@ void KillQuery(handlerton*, THD* thd, thd_kill_levels) {
   if (session != nullptr) session->Interrupt();
 }
 
+// A replica's parallel workers commit in the order of their source: each waits until the one before lets it on. Let on after its sync, they would
+// sync one after the other. So they are as soon as the log has the commit, which cannot be refused any more then, and a log that cannot be
+// synced ends the process. Who comes while another one syncs shares the next sync.
+Status CommitInTurn(THD* thd, Session* session) {
+  const store::Durability durability = engine::DurabilityOf(FlushSetting());
+  const bool syncs = durability == store::Durability::kSync;
+  CAIRN_RETURN_IF_ERROR(session->Commit(syncs ? store::Durability::kOs : durability));
+  thd_wakeup_subsequent_commits(thd, 0);
+  return syncs ? GlobalEngine()->store().SyncWal() : Status::Ok();
+}
+
 int Commit(handlerton*, THD* thd, bool all) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
@@ -104,14 +115,17 @@ int Commit(handlerton*, THD* thd, bool all) {
   }
   if (session->EndsXa()) return CommitOwnXa(thd, session);
   Status status;
+  // Who waits for a commit that was refused must hear of it, or a replica goes on past what it has not: the server tells them then. Where
+  // nothing was changed, the engine that has the changes may not have committed them yet, and lets others on itself.
   if (session->committed_in_order) {
     session->committed_in_order = false;
     status = std::move(session->ordered_outcome);
+    if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
+  } else if (thd->wait_for_commit_ptr != nullptr && session->transaction().HasWrites()) {
+    status = CommitInTurn(thd, session);
   } else {
     status = session->Commit(engine::DurabilityOf(FlushSetting()));
   }
-  // Who waits for a commit that was refused must hear of it, or a replica goes on past what it has not: the server tells them then.
-  if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   if (!status.ok() && session->transaction().is_prepared()) {
     // Another engine or the binary log has it by now. Only a start can still commit it here, which asks them.
     GlobalEngine()->store().StopForPromised(status);

@@ -105,9 +105,9 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
     return rocks::IOStatus::OK();
   }
 
-  void WaitWhileHeld(const std::string& path) {
+  void WaitWhileHeld(bool is_sync, const std::string& path) {
     std::unique_lock lock(mutex_);
-    while (!hold_part_.empty() && path.find(hold_part_) != std::string::npos) {
+    while (!hold_part_.empty() && holds_syncs_ == is_sync && path.find(hold_part_) != std::string::npos) {
       if (std::exchange(passes_one_, false)) return;
       is_holding_ = true;
       hold_changed_.notify_all();
@@ -115,22 +115,23 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
     }
   }
 
-  void HoldWrites(const std::string& part) {
+  void Hold(bool syncs, const std::string& part) {
     std::lock_guard lock(mutex_);
+    holds_syncs_ = syncs;
     hold_part_ = part;
     is_holding_ = false;
     passes_one_ = false;
     hold_changed_.notify_all();
   }
 
-  void PassHeldWrite() {
+  void PassHeld() {
     std::lock_guard lock(mutex_);
     is_holding_ = false;
     passes_one_ = true;
     hold_changed_.notify_all();
   }
 
-  void AwaitHeldWrite() {
+  void AwaitHeld() {
     std::unique_lock lock(mutex_);
     hold_changed_.wait(lock, [this] { return is_holding_; });
   }
@@ -268,6 +269,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   std::string kept_part_;
   bool zeroes_logs_ = false;
   std::string hold_part_;
+  bool holds_syncs_ = false;  // instead of appends
   bool is_holding_ = false;
   bool passes_one_ = false;
   std::condition_variable hold_changed_;
@@ -283,7 +285,7 @@ class FaultEnvironment::File final : public rocks::FSWritableFileOwnerWrapper {
 
   rocks::IOStatus Append(const rocks::Slice& data, const rocks::IOOptions& options,
                          rocks::IODebugContext* dbg) override {
-    faults_->WaitWhileHeld(path_);
+    faults_->WaitWhileHeld(/*is_sync=*/false, path_);
     if (faults_->frozen_) return rocks::IOStatus::OK();
     if (auto status = faults_->Judge(path_); !status.ok()) return status;
     return target()->Append(data, options, dbg);
@@ -297,6 +299,7 @@ class FaultEnvironment::File final : public rocks::FSWritableFileOwnerWrapper {
     return target()->Truncate(size, options, dbg);
   }
   rocks::IOStatus Sync(const rocks::IOOptions& options, rocks::IODebugContext* dbg) override {
+    faults_->WaitWhileHeld(/*is_sync=*/true, path_);
     if (faults_->frozen_) return rocks::IOStatus::OK();
     if (auto status = faults_->Judge(path_); !status.ok()) return status;
     const uint64_t bytes = target()->GetFileSize(options, dbg);
@@ -425,10 +428,11 @@ void FaultEnvironment::ZeroUnsyncedLogs() { faults_->ZeroUnsyncedLogs(); }
 void FaultEnvironment::CutUnsynced(const std::string& path, uint64_t bytes_cut_off) {
   faults_->CutUnsynced(path, bytes_cut_off);
 }
-void FaultEnvironment::HoldWrites(const std::string& part) { faults_->HoldWrites(part); }
-void FaultEnvironment::AwaitHeldWrite() { faults_->AwaitHeldWrite(); }
-void FaultEnvironment::PassHeldWrite() { faults_->PassHeldWrite(); }
-void FaultEnvironment::ReleaseWrites() { faults_->HoldWrites(std::string()); }
+void FaultEnvironment::HoldWrites(const std::string& part) { faults_->Hold(/*syncs=*/false, part); }
+void FaultEnvironment::HoldSyncs(const std::string& part) { faults_->Hold(/*syncs=*/true, part); }
+void FaultEnvironment::AwaitHeldWrite() { faults_->AwaitHeld(); }
+void FaultEnvironment::PassHeldWrite() { faults_->PassHeld(); }
+void FaultEnvironment::ReleaseWrites() { faults_->Hold(/*syncs=*/false, std::string()); }
 uint64_t FaultEnvironment::failed_write_count() const { return faults_->failed_count(); }
 void FaultEnvironment::SetFreeBytes(uint64_t bytes) { faults_->free_bytes_ = bytes; }
 

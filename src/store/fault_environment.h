@@ -46,6 +46,8 @@ class FaultEnvironment final : public Environment {
   void Heal();
   // The next writer that appends to a file whose path contains `part` waits, until ReleaseWrites().
   void HoldWrites(const std::string& part);
+  // The same of who syncs one, instead.
+  void HoldSyncs(const std::string& part);
   void AwaitHeldWrite();
   // The one that waits goes on, and the next one waits.
   void PassHeldWrite();

@@ -183,6 +183,9 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   if (!derived->db.wal_dir.empty() && derived->db.wal_dir != options.directory) {
     return Status::InvalidArgument("wal_dir: the logs are checked, synced and counted where the store is");
   }
+  if (derived->db.allow_mmap_writes) {
+    return Status::InvalidArgument("allow_mmap_writes: the logs could not be synced while others write to them");
+  }
   const auto data = DataFamily(options, TableOptions(options, cache));
   CAIRN_RETURN_IF_ERROR(FromRocks(rocks::GetColumnFamilyOptionsFromString(
       config, data, options.expert_family_options, &derived->data)));

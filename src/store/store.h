@@ -103,7 +103,8 @@ class Store {
   // first call after Open; resolve or re-lock them before accepting writes.
   std::vector<std::unique_ptr<WriteTransaction>> TakeRecovered();
 
-  // Makes all that was committed or prepared with less than kSync durable now.
+  // Makes all that was committed or prepared with less than kSync durable now. Unlike a synced write it holds up nobody who writes meanwhile, and
+  // who comes while one runs shares the next. On error options.on_wal_failure has been called.
   Status SyncWal();
   // Unchanged since an earlier call means that nothing was written in between that SyncWal() would have to make durable.
   uint64_t LogVersion() const;

@@ -21,6 +21,7 @@
 #include "store/log_release.h"
 #include "store/read_pressure.h"
 #include "store/rocks_options.h"
+#include "store/shared_sync.h"
 #include "store/store.h"
 #include "store/write_gate.h"
 
@@ -68,6 +69,7 @@ class Store::Impl {
   std::shared_ptr<rocks::Statistics> statistics;
   std::unique_ptr<rocks::TransactionDB> db;
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them
+  SharedSync shared_sync;     // of its log
   std::array<rocks::ColumnFamilyHandle*, kFamilyCount> handles{};
   std::atomic<bool> recovered_taken{false};
   // Of prepares and rollbacks of what was prepared, that were not synced: they go into the log alone.
