@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Syncs of logs at the moments at which RocksDB makes none.
+// Syncs of logs, also at the moments at which RocksDB makes none.
 #include "store/log_order.h"
 
 #include <memory>
@@ -15,8 +15,15 @@ namespace cairn::store {
 
 void LogOrder::OnMemTableSealed(const rocks::MemTableInfo&) {
   rocks::DB* const root = root_.load();
-  // Who is told of a failure is the write gate.
-  if (root != nullptr) root->SyncWAL().PermitUncheckedError();
+  if (root != nullptr) (void)SyncLogs(root, gate_.get());
+}
+
+Status SyncLogs(rocks::DB* root, WriteGateKeeper* gate) {
+  Status status = FromRocks(root->SyncWAL());
+  if (!status.ok() && !gate->has_stopped()) {
+    gate->StopForCommitted(Status(status.code(), "the write-ahead log cannot be synced (" + std::string(status.message()) + ")"));
+  }
+  return status;
 }
 
 Status SyncFoundLogs(rocks::Env* env, const std::string& directory) {

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Sees to it that no log has a record before all older logs are durable.
+// Syncs of logs: those that are asked for, and those that see to it that no log has a record before all older logs are durable.
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include <rocksdb/listener.h>
 
 #include "base/status.h"
 #include "store/rocksdb_fwd.h"
+#include "store/write_gate.h"
 
 namespace cairn::store {
+
+// Syncs all logs and the folder that names them. Whatever of it cannot be synced ends as a log that cannot be written; RocksDB tells the
+// gate of the logs alone. Any thread.
+Status SyncLogs(rocks::DB* root, WriteGateKeeper* gate);
 
 // Below flush setting 1 a log is written to the system and synced once a second. The system may write a younger log to disk before an older
 // one, and lose the older one's end with the power. RocksDB replays the younger one all the same, unless the older one ends in the
@@ -21,12 +28,15 @@ namespace cairn::store {
 // Thread rule: any thread; RocksDB calls while nobody else writes.
 class LogOrder final : public rocks::EventListener {
  public:
-  // From here on; null: no more. A log that cannot be synced ends as one that cannot be written.
+  explicit LogOrder(std::shared_ptr<WriteGateKeeper> gate) : gate_(std::move(gate)) {}
+
+  // From here on; null: no more.
   void Watch(rocks::DB* root) { root_.store(root); }
 
   void OnMemTableSealed(const rocks::MemTableInfo& memtable) override;
 
  private:
+  const std::shared_ptr<WriteGateKeeper> gate_;
   std::atomic<rocks::DB*> root_{nullptr};
 };
 

@@ -53,6 +53,22 @@ TEST_F(LogOrderTest, AYoungerLogIsNotReplayedWithoutTheOlderOnesEnd) {
   ExpectABeginning();
 }
 
+// The name of the next log might be lost, with what is in it, and what is in the one after that be there.
+TEST_F(LogOrderTest, AFolderThatCannotBeSyncedForTheNextLogStopsTheStore) {
+  options.expert_family_options = "write_buffer_size=262144";
+  int stops = 0;
+  options.on_wal_failure = [&stops](const Status&) { ++stops; };
+  Open();
+  env.HoldWrites(".sst");
+  env.FailNames("/db", 2);  // the log itself is made
+  Status status;
+  for (int i = 0; i < 1000 && status.ok(); ++i) status = Put(Key(i), std::string(1000, 'v'), Durability::kOs);
+  EXPECT_EQ(stops, 1);
+  EXPECT_TRUE(status.Is(Status::Code::kReadOnly)) << status.ToString();
+  env.Heal();
+  env.ReleaseWrites();
+}
+
 TEST_F(LogOrderTest, NorWhereZerosAreLeftOfIt) {
   FillThreeLogs();
   env.ZeroUnsyncedLogs();

@@ -186,6 +186,9 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
   if (derived->db.allow_mmap_writes) {
     return Status::InvalidArgument("allow_mmap_writes: the logs could not be synced while others write to them");
   }
+  if (!derived->db.paranoid_checks) {
+    return Status::InvalidArgument("paranoid_checks=false: logs that cannot be written or read would pass for good ones");
+  }
   const auto data = DataFamily(options, TableOptions(options, cache));
   CAIRN_RETURN_IF_ERROR(FromRocks(rocks::GetColumnFamilyOptionsFromString(
       config, data, options.expert_family_options, &derived->data)));

@@ -10,7 +10,7 @@ Status SharedSync::Run(const std::function<Status()>& sync) {
   while (last_success_ < wanted) {
     if (begun_count_ != ended_count_) {
       ++waiting_count_;
-      ended_.wait(lock, [this] { return begun_count_ == ended_count_; });
+      ended_.wait(lock, [&] { return begun_count_ == ended_count_ || last_success_ >= wanted; });
       --waiting_count_;
       continue;
     }

@@ -19,7 +19,7 @@ namespace cairn::store {
 class SharedSync {
  public:
   // Returns when a `sync` that began after this call has succeeded; all callers bring the same. A failure is of him alone who ran it: those
-  // who waited try by themselves.
+  // who waited try by themselves. A system may tell of a lost write once only, so whatever failure is to mean for all, `sync` sees to.
   Status Run(const std::function<Status()>& sync);
 
   // How many wait for another one's sync.

@@ -87,7 +87,7 @@ TEST_F(StoreFaultTest, ExpertOptionsAreCheckedAndUsed) {
   EXPECT_TRUE(TryOpen().Is(Code::kInvalidArgument));
   options.expert_db_options = "no_such_option=1";
   EXPECT_TRUE(TryOpen().Is(Code::kInvalidArgument));
-  for (const char* refused : {"wal_dir=/elsewhere", "allow_mmap_writes=true"}) {
+  for (const char* refused : {"wal_dir=/elsewhere", "allow_mmap_writes=true", "paranoid_checks=false"}) {
     options.expert_db_options = refused;
     const Status status = TryOpen();
     EXPECT_TRUE(status.Is(Code::kInvalidArgument)) << status.ToString();

@@ -52,14 +52,8 @@ std::string PlainName(std::string_view name) {
 
 }  // namespace
 
-// RocksDB tells the gate of a log that cannot be synced, but not of its folder.
 Status Store::SyncWal() {
-  Status status = impl_->shared_sync.Run([this] { return FromRocks(impl_->root->SyncWAL()); });
-  if (!status.ok() && !impl_->gate->has_stopped()) {
-    impl_->gate->StopForCommitted(
-        Status(status.code(), "the write-ahead log cannot be synced (" + std::string(status.message()) + ")"));
-  }
-  return status;
+  return impl_->shared_sync.Run([this] { return SyncLogs(impl_->root, impl_->gate.get()); });
 }
 
 uint64_t Store::LogVersion() const {

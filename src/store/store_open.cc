@@ -240,7 +240,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
 
   impl->held_indexes = std::make_shared<HeldIndexes>(options.memory_bytes / kHeldIndexesShare);
   impl->log_release = std::make_shared<LogRelease>();
-  impl->log_order = std::make_shared<LogOrder>();
+  impl->log_order = std::make_shared<LogOrder>(impl->gate);
   RocksOptions derived;
   if (Status status = DeriveRocksOptions(options, env, files,
                                          {impl->gate, compactions, impl->held_indexes, impl->log_release, impl->log_order}, &derived);
