@@ -9,11 +9,14 @@
 namespace cairn::server {
 namespace {
 
+bool AsksForDefault(const Field& field) {
+  return field.vcol_info != nullptr && field.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
+}
+
 bool IsComputedInAnotherWay(const Field& before, const Create_field& after, const Alter_inplace_info& changes) {
   if (before.vcol_info == nullptr || after.vcol_info == nullptr) return false;
   if (!before.vcol_info->is_equal(after.vcol_info, false)) return true;
-  return (changes.handler_flags & ALTER_COLUMN_DEFAULT) != 0 &&
-         before.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
+  return (changes.handler_flags & ALTER_COLUMN_DEFAULT) != 0 && AsksForDefault(before);
 }
 
 // Of an ENUM or SET; null of others. To the server names in another case are the same.
@@ -94,7 +97,7 @@ bool ChangesStoredValues(TABLE& table, const TABLE& other) {
   for (uint i = 0; i < table.s->fields; ++i) {
     const Field &before = *table.field[i], &after = *other.field[i];
     if ((before.vcol_info == nullptr) != (after.vcol_info == nullptr)) return true;
-    differ[i] = ReadsDifferently(before, after);
+    differ[i] = AsksForDefault(before) || ReadsDifferently(before, after) || ReadsDifferently(after, before);
   }
   return ChangesKept(table, ColumnFlags(table.s->fields, true), std::move(differ));
 }

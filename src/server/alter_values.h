@@ -13,8 +13,9 @@ namespace cairn::server {
 // own expressions change, and for it types whose values are the same bytes are the same. Uses table.tmp_set.
 bool ChangesStoredValues(TABLE& table, const TABLE& altered, const Alter_inplace_info& changes);
 
-// Whether it is so when the rows become those of `other`, a table of as many columns, in the same order and of types that are the same for
-// the server; or whether a column is computed in only one of the two.
+// Whether it is so when the rows become those of `other`, or those of `other` this table's: one of as many columns, in the same order and of
+// types and expressions that are the same for the server, which does not compare what DEFAULT() in them stands for. Or whether a column is
+// computed in only one of the two.
 bool ChangesStoredValues(TABLE& table, const TABLE& other);
 
 // Whether a column that stays gets another CHECK of its own, or a virtual one comes with one: whether the rows that are there satisfy it,
