@@ -254,6 +254,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int FailLoad(const Status& status);
   int FinishLoad();
   int FailUnseen(int error);
+  bool IsLostAlready() const;
   bool MayLoadStatement() const;
   Status TryStatementLoad();
   Status ConsiderStatementLoad();

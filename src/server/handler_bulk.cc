@@ -83,6 +83,10 @@ int Handler::LoadRow(const uchar* record) {
 int Handler::FinishLoad() {
   copy_ignores_duplicates_ = false;
   if (!std::exchange(copy_begun_, false)) return 0;
+  if (IsLostAlready()) {
+    load_.reset();
+    return 0;
+  }
   txn::Transaction& transaction = session_->transaction();
   // Whoever took a view before the copy is committed would see the table without what was copied, or without what was not because it had
   // been deleted since.
@@ -115,6 +119,9 @@ int Handler::FailUnseen(int error) {
   session_->has_open_load = true;
   return error;
 }
+
+// Whether the copy into another partition has ended that way: the server ends the others nevertheless, and their rows would fill the disk again.
+bool Handler::IsLostAlready() const { return !bulk_insert_begun_ && session_->has_open_load; }
 
 // Rows of a load that the server neither ends nor gives up must not get lost silently.
 int Handler::CheckLoadEnded() {
