@@ -96,7 +96,7 @@ Status ExternalSorter::SpillMemory() {
 }
 
 Status ExternalSorter::Emit(ByteView key, ByteView value, const Visit& visit) {
-  CAIRN_RETURN_IF_ERROR(emit_poll_.Count());
+  CAIRN_RETURN_IF_ERROR(emit_poll_.Count(key.size() + value.size()));
   if (std::exchange(has_emitted_, true) && key == last_key_.view()) {
     duplicate_ = {std::string(key), last_value_.ToString(), std::string(value)};
     return Status::DuplicateKey();
@@ -136,7 +136,7 @@ Status ExternalSorter::ReduceRuns() {
     CAIRN_RETURN_IF_ERROR(SortRun::Create(store_, &merged));
     InterruptPoll poll(options_.interrupted);
     CAIRN_RETURN_IF_ERROR(MergeRuns(fan_in, [&](ByteView key, ByteView value) {
-      CAIRN_RETURN_IF_ERROR(poll.Count());
+      CAIRN_RETURN_IF_ERROR(poll.Count(key.size() + value.size()));
       return merged->Append(key, value);
     }));
     CAIRN_RETURN_IF_ERROR(merged->FinishWriting());

@@ -16,16 +16,19 @@ class InterruptPoll {
   explicit InterruptPoll(const std::function<bool()>& interrupted) : interrupted_(interrupted) {}
   InterruptPoll(const InterruptPoll&) = delete;
 
-  // Once for each entry. kInterrupted, or Ok.
-  Status Count() {
-    constexpr uint64_t kEntriesBetween = 1024;
-    const bool stops = ++count_ % kEntriesBetween == 0 && interrupted_ && interrupted_();
-    return stops ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
+  // Once for each entry, with its size. kInterrupted, or Ok.
+  Status Count(uint64_t bytes) {
+    constexpr uint64_t kEntriesBetween = 1024, kBytesBetween = uint64_t{1} << 20;
+    ++entries_;
+    bytes_ += bytes;
+    if (entries_ < kEntriesBetween && bytes_ < kBytesBetween) return Status::Ok();
+    entries_ = bytes_ = 0;
+    return interrupted_ && interrupted_() ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
   }
 
  private:
   const std::function<bool()>& interrupted_;
-  uint64_t count_ = 0;
+  uint64_t entries_ = 0, bytes_ = 0;  // since it was asked
 };
 
 }  // namespace cairn::bulk

@@ -78,7 +78,7 @@ Status StatementLoad::InsertAll(txn::Transaction* transaction, dml::RowWriter* w
   CAIRN_RETURN_IF_ERROR(entries.SeekToFirst());
   InterruptPoll poll(interrupted_);
   while (entries.Valid()) {
-    CAIRN_RETURN_IF_ERROR(poll.Count());
+    CAIRN_RETURN_IF_ERROR(poll.Count(entries.key().size() + entries.value().size()));
     const size_t index = IndexOf(entries.key());
     Status status = writer->InsertEncoded(index, entries.key(), entries.value());
     if (status.Is(Status::Code::kDuplicateKey)) {

@@ -26,11 +26,11 @@ std::unique_ptr<ExternalSorter> TableLoad::NewSorter() const {
 }
 
 Status TableLoad::Add(const dml::RowRef& row) {
-  CAIRN_RETURN_IF_ERROR(row_poll_.Count());
   primary_key_.Clear();
   row_value_.Clear();
   table_->primary().EncodePrimaryKey(row.record, row.hidden_row_id, &primary_key_);
   table_->rows().Encode(row.record, &row_value_);
+  CAIRN_RETURN_IF_ERROR(row_poll_.Count(primary_key_.size() + row_value_.size()));
   CAIRN_RETURN_IF_ERROR(AddPrimary(primary_key_.view(), row_value_.view()));
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     key_.Clear();
@@ -96,7 +96,7 @@ Status TableLoad::MergeLate() {
   CAIRN_RETURN_IF_ERROR(early.SeekToFirst());
   InterruptPoll poll(options_.interrupted);
   const auto move_early = [&] {
-    CAIRN_RETURN_IF_ERROR(poll.Count());
+    CAIRN_RETURN_IF_ERROR(poll.Count(early.key().size() + early.value().size()));
     CAIRN_RETURN_IF_ERROR(merged->Add(early.key(), early.value()));
     return early.Next();
   };
