@@ -13,6 +13,7 @@ bool AsksForDefault(const Field& field) {
   return field.vcol_info != nullptr && field.vcol_info->expr->walk(&Item::check_func_default_processor, false, nullptr);
 }
 
+// An expression that is given anew is never equal for the server.
 bool IsComputedInAnotherWay(const Field& before, const Create_field& after, const Alter_inplace_info& changes) {
   if (before.vcol_info == nullptr || after.vcol_info == nullptr) return false;
   if (!before.vcol_info->is_equal(after.vcol_info, false)) return true;
@@ -37,6 +38,14 @@ bool ReadsDifferently(const Field& before, const Field& after) {
   return before.decimals() != after.decimals() || !HasSameNames(before.get_typelib(), after.get_typelib());
 }
 
+// Whether the same expression may come to other bytes in the two: it is rounded or cut to other numbers, or is another name.
+bool StoresDifferently(const Field& before, const Field& after) {
+  if (before.vcol_info == nullptr) return false;
+  const TYPELIB* const names = before.get_typelib();
+  if (names != nullptr && names->count != after.get_typelib()->count) return true;
+  return before.cmp_type() == REAL_RESULT && (before.decimals() != after.decimals() || before.field_length != after.field_length);
+}
+
 // Whether a CHECK, which stays as it is, has to be asked anew. What is dropped takes a table's CHECK of it alone with it.
 bool ChangesCheckedValues(TABLE& table, const ColumnFlags& stay, const ColumnFlags& differ) {
   ColumnFlags stay_and_differ = differ;
@@ -51,18 +60,28 @@ bool ChangesCheckedValues(TABLE& table, const ColumnFlags& stay, const ColumnFla
   return false;
 }
 
-// Whether something that is kept of the columns that `stay` depends on those that `differ`: see the header.
-bool ChangesKept(TABLE& table, const ColumnFlags& stay, ColumnFlags differ) {
+// What becomes of the columns of a table.
+struct Columns {
+  ColumnFlags stay;
+  ColumnFlags differ;           // the bytes of their values
+  ColumnFlags read_as_another;  // by expressions, in the same bytes
+};
+
+// Whether something that is kept of the columns that stay depends on those that differ or are read as another value: see the header.
+bool ChangesKept(TABLE& table, const Columns& columns) {
   constexpr uint kInKey = PART_KEY_FLAG, kTellsPartition = FIELD_IN_PART_FUNC_FLAG;
-  AddComputed(table, &differ);
+  ColumnFlags seen = columns.read_as_another;
+  for (uint i = 0; i < table.s->fields; ++i) seen[i] = seen[i] || columns.differ[i];
+  AddComputed(table, &seen);
   for (uint i = 0; i < table.s->fields; ++i) {
     const Field& field = *table.field[i];
-    if (!differ[i]) continue;
+    const bool is_computed = field.vcol_info != nullptr;
+    if (!columns.differ[i] && !(is_computed && ReadsAny(table, *field.vcol_info, seen))) continue;
     if ((field.flags & kTellsPartition) != 0) return true;
-    const bool is_kept = field.vcol_info != nullptr && (field.stored_in_db() || (field.flags & kInKey) != 0);
-    if (stay[i] && is_kept) return true;
+    const bool is_kept = is_computed && (field.stored_in_db() || (field.flags & kInKey) != 0);
+    if (columns.stay[i] && is_kept) return true;
   }
-  return ChangesCheckedValues(table, stay, differ);
+  return ChangesCheckedValues(table, columns.stay, seen);
 }
 
 // Whatever it has to say of a condition.
@@ -81,25 +100,29 @@ class Unheard final : public Internal_error_handler {
 }  // namespace
 
 bool ChangesStoredValues(TABLE& table, const TABLE& altered, const Alter_inplace_info& changes) {
-  ColumnFlags stay(table.s->fields, false), differ(table.s->fields, true);
+  const uint count = table.s->fields;
+  Columns columns{.stay = ColumnFlags(count, false), .differ = ColumnFlags(count, true), .read_as_another = ColumnFlags(count, false)};
   List_iterator_fast<Create_field> fields(changes.alter_info->create_list);
   for (Field** field = altered.field; const Create_field* after = fields++; ++field) {
     if (after->field == nullptr) continue;
-    stay[after->field->field_index] = true;
-    differ[after->field->field_index] =
-        IsComputedInAnotherWay(*after->field, *after, changes) || ReadsDifferently(*after->field, **field);
+    const Field& before = *after->field;
+    columns.stay[before.field_index] = true;
+    columns.differ[before.field_index] = IsComputedInAnotherWay(before, *after, changes);
+    columns.read_as_another[before.field_index] = ReadsDifferently(before, **field);
   }
-  return ChangesKept(table, stay, std::move(differ));
+  return ChangesKept(table, columns);
 }
 
 bool ChangesStoredValues(TABLE& table, const TABLE& other) {
-  ColumnFlags differ(table.s->fields);
-  for (uint i = 0; i < table.s->fields; ++i) {
+  const uint count = table.s->fields;
+  Columns columns{.stay = ColumnFlags(count, true), .differ = ColumnFlags(count), .read_as_another = ColumnFlags(count)};
+  for (uint i = 0; i < count; ++i) {
     const Field &before = *table.field[i], &after = *other.field[i];
     if ((before.vcol_info == nullptr) != (after.vcol_info == nullptr)) return true;
-    differ[i] = AsksForDefault(before) || ReadsDifferently(before, after) || ReadsDifferently(after, before);
+    columns.differ[i] = AsksForDefault(before) || StoresDifferently(before, after);
+    columns.read_as_another[i] = ReadsDifferently(before, after) || ReadsDifferently(after, before);
   }
-  return ChangesKept(table, ColumnFlags(table.s->fields, true), std::move(differ));
+  return ChangesKept(table, columns);
 }
 
 bool ChangesColumnCheck(const Alter_inplace_info& changes) {
