@@ -41,23 +41,23 @@ struct FollowedLogs : StoreFixture {
   }
 };
 
-// Logs of one process, of rows of so many bytes: some to a log, or one that fills a memtable by itself.
+// Logs of one process. The first two are full, of rows of so many bytes: of some, or of one that fills a memtable by itself.
 class SealedLogs : public ::testing::TestWithParam<size_t>, public FollowedLogs {
  protected:
   static std::string Key(int row) { return "k" + std::to_string(row); }
-  void FillUntil(size_t log_count) {
+  void FillUntil(size_t log_count, size_t value_bytes) {
     for (; Logs().size() < log_count; ++row_count) {
-      ASSERT_TRUE(Put(Key(row_count), std::string(GetParam(), 'v'), Durability::kOs).ok());
+      ASSERT_TRUE(Put(Key(row_count), std::string(value_bytes, 'v'), Durability::kOs).ok());
     }
   }
-  // The first two are full, and nothing of them is in files. All that was written is confirmed.
+  // Nothing of them is in files. All that was written is confirmed.
   void WriteThreeLogs() {
     options.expert_family_options = "write_buffer_size=262144";
     Open();
     env.HoldWrites(".sst");
-    FillUntil(2);
+    FillUntil(2, GetParam());
     env.AwaitHeldWrite();
-    FillUntil(3);
+    FillUntil(3, 1'000);
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(Put(Key(row_count++), "v").ok());
     env.Freeze();
     env.ReleaseWrites();
