@@ -25,6 +25,12 @@ std::unique_ptr<ExternalSorter> TableLoad::NewSorter() const {
                             .interrupted = options_.interrupted});
 }
 
+std::unique_ptr<SortedLoad> TableLoad::NewFiles() const {
+  return std::make_unique<SortedLoad>(
+      store_, Family::kData,
+      store::SortedLoadOptions{.few_files = options_.by_files, .loads_at_once = options_.tables_at_once});
+}
+
 Status TableLoad::Add(const dml::RowRef& row) {
   primary_key_.Clear();
   row_value_.Clear();
@@ -78,7 +84,7 @@ Status TableLoad::SortRows(ExternalSorter* sorter, const ExternalSorter::Visit& 
 }
 
 Status TableLoad::SwitchToFiles() {
-  load_ = std::make_unique<SortedLoad>(store_, Family::kData, /*few_files=*/options_.by_files);
+  load_ = NewFiles();
   CAIRN_RETURN_IF_ERROR(SortRows(gathered_.get(), [this](ByteView key, ByteView value) {
     last_key_.Assign(key);
     return load_->Add(key, value);
@@ -91,7 +97,7 @@ Status TableLoad::SwitchToFiles() {
 Status TableLoad::MergeLate() {
   if (late_ == nullptr) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(load_->Finish());
-  auto merged = std::make_unique<SortedLoad>(store_, Family::kData, /*few_files=*/options_.by_files);
+  std::unique_ptr<SortedLoad> merged = NewFiles();
   LoadReader early(*load_);
   CAIRN_RETURN_IF_ERROR(early.SeekToFirst());
   InterruptPoll poll(options_.interrupted);

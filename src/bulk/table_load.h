@@ -24,6 +24,8 @@ struct LoadOptions {
   uint64_t memory_bytes = uint64_t{32} << 20;
   // Asked now and then while rows are taken and sorted; true ends it with kInterrupted. Optional.
   std::function<bool()> interrupted;
+  // So many tables, this one included, are filled at the same time.
+  unsigned tables_at_once = 1;
   // Rows go into files from the first on.
   bool by_files = false;
 };
@@ -84,6 +86,7 @@ class TableLoad {
 
  private:
   std::unique_ptr<ExternalSorter> NewSorter() const;
+  std::unique_ptr<store::SortedLoad> NewFiles() const;
   Status AddPrimary(ByteView key, ByteView value);
   Status AddSecondary(size_t index, ByteView key, ByteView value);
   Status SwitchToFiles();

@@ -37,13 +37,15 @@ bool Handler::MayLoad() const {
 Status Handler::BeginLoad() {
   load_decided_ = true;
   if (!MayLoad() || session_->transaction().HasWritten(access_->primary().id())) return Status::Ok();
-  const uint64_t memory_bytes = GlobalEngine()->sort_memory_bytes() / CountFilled(*table);
+  const unsigned tables = CountFilled(*table);
+  const uint64_t memory_bytes = GlobalEngine()->sort_memory_bytes() / tables;
   if (memory_bytes / access_->indexes().size() < bulk::TableLoad::kMemoryBytesPerIndexMin) return Status::Ok();
   THD* const thd = ha_thd();
   load_ = std::make_unique<bulk::TableLoad>(
       GlobalEngine()->store(), access_,
       bulk::LoadOptions{.memory_bytes = memory_bytes,
-                        .interrupted = [thd] { return IsKilled(thd); }});
+                        .interrupted = [thd] { return IsKilled(thd); },
+                        .tables_at_once = tables});
   return Status::Ok();
 }
 

@@ -186,7 +186,7 @@ TEST_F(LoadRoomTest, FilesAreFew) {
   std::unique_ptr<PendingLoad> pending;
   constexpr int kManyRows = 3000;
   {
-    SortedLoad load(*store, Family::kData, /*few_files=*/true);
+    SortedLoad load(*store, Family::kData, {.few_files = true});
     for (int row = 0; row < kManyRows; ++row) ASSERT_TRUE(load.Add(Key(1, row), Incompressible(row, 1000)).ok());
     const std::array indexes = {IndexId(1)};
     ASSERT_TRUE(PendingLoad::Make(*store, &load, indexes, &pending).ok());
@@ -209,7 +209,7 @@ TEST_F(LoadRoomTest, FilesGrowToEightTimesTheUsualSize) {
   options.expert_family_options = "target_file_size_base=20000";
   options.cores = 1;  // there are no threads that compress, and so no blocks that wait for them when a file's size is looked at
   Open();
-  SortedLoad load(*store, Family::kData, /*few_files=*/true);
+  SortedLoad load(*store, Family::kData, {.few_files = true});
   for (int row = 0; load.file_count() <= 64; ++row) ASSERT_TRUE(load.Add(Key(1, row), Incompressible(row, 1000)).ok());
   ASSERT_TRUE(load.Finish().ok());
   uint64_t largest_bytes = 0;
@@ -229,7 +229,7 @@ TEST_F(LoadRoomTest, ADiskThatRunsFullEndsALoadAmidAFile) {
   options.expert_family_options = "target_file_size_base=16777216";
   Open();
   {
-    SortedLoad load(*store, Family::kData, /*few_files=*/true);
+    SortedLoad load(*store, Family::kData, {.few_files = true});
     constexpr uint64_t kRowBytes = 10'000;
     int row = 0;
     const auto add = [&] {

@@ -29,7 +29,7 @@ class LoadFixture : public StoreFixture {
 
   // Rows of `first` and an entry for each in the next index.
   Status MakeLoad(std::unique_ptr<PendingLoad>* made, uint32_t first = 1) {
-    SortedLoad load(*store, Family::kData, /*few_files=*/true);
+    SortedLoad load(*store, Family::kData, {.few_files = true});
     for (uint32_t index : {first, first + 1}) {
       for (int row = 0; row < kRows; ++row) CAIRN_RETURN_IF_ERROR(load.Add(Key(index, row), "loaded"));
       CAIRN_RETURN_IF_ERROR(load.CutFile());

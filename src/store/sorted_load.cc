@@ -35,13 +35,12 @@ constexpr uint64_t kBytesBetweenAsking = uint64_t{1} << 20;
 
 class SortedLoad::Writer {
  public:
-  Writer(rocks::DB* db, rocks::ColumnFamilyHandle* family, unsigned cores)
-      : options(WithCompressionThreads({db->GetDBOptions(), db->GetOptions(family)}, cores)),
+  Writer(rocks::DB* db, rocks::ColumnFamilyHandle* family, unsigned compression_threads)
+      : options(WithCompressionThreads({db->GetDBOptions(), db->GetOptions(family)}, compression_threads)),
         file(rocks::EnvOptions(options), options, family, /*invalidate_page_cache=*/false) {}
 
   // RocksDB wakes those threads only while the writing one waits for them.
-  static rocks::Options WithCompressionThreads(rocks::Options options, unsigned cores) {
-    const unsigned threads = std::clamp(cores, 1u, kCompressionThreadsMax);
+  static rocks::Options WithCompressionThreads(rocks::Options options, unsigned threads) {
     options.compression_opts.parallel_threads = threads;
     options.bottommost_compression_opts.parallel_threads = threads;
     return options;
@@ -90,8 +89,8 @@ class SortedLoad::Writer {
   uint64_t unasked_bytes_ = 0;   // of entries
 };
 
-SortedLoad::SortedLoad(Store& store, Family family, bool few_files)
-    : store_(store), family_(family), few_files_(few_files) {}
+SortedLoad::SortedLoad(Store& store, Family family, SortedLoadOptions options)
+    : store_(store), family_(family), options_(options) {}
 
 SortedLoad::~SortedLoad() {
   writer_.reset();
@@ -102,14 +101,15 @@ SortedLoad::~SortedLoad() {
 
 Status SortedLoad::OpenFile() {
   CAIRN_RETURN_IF_ERROR(store_.impl_->gate->Admit(Urgency::kNormal, 0));
-  writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_), store_.impl_->cores);
-  const size_t doublings = few_files_ ? DoublingsAfter(paths_.size()) : 0;
+  const unsigned compression_threads = std::max(std::min(store_.impl_->cores, kCompressionThreadsMax) / options_.loads_at_once, 1u);
+  writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_), compression_threads);
+  const size_t doublings = options_.few_files ? DoublingsAfter(paths_.size()) : 0;
   file_bytes_max_ = writer_->options.target_file_size_base << doublings;
   paths_.push_back(NewTemporaryPath(store_, ".sst"));
   return FromRocks(writer_->file.Open(paths_.back()));
 }
 
-// One at a time, so that the memory for filters does not grow with the number of files.
+// One at a time, so that the memory for filters does not grow with the number of a load's files. It does with the number of loads.
 Status SortedLoad::CutFile() {
   if (writer_ == nullptr) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(WaitForEnd());

@@ -16,6 +16,13 @@ namespace cairn::store {
 
 class Store;
 
+struct SortedLoadOptions {
+  // The more files there are the larger the next ones are, up to eight times as large; beyond 128 files more.
+  bool few_files = false;
+  // So many loads, this one included, are filled at the same time and share the threads that compress.
+  unsigned loads_at_once = 1;
+};
+
 // Writes files of the last level's form beside the store and then takes them over, all at once.
 //
 // The caller answers for it that nobody reads or writes the range of keys meanwhile (an index that no
@@ -29,8 +36,7 @@ class Store;
 // kIoError; kInvalidArgument for keys that do not ascend. After one only destruction may follow.
 class SortedLoad {
  public:
-  // `few_files`: the more files there are the larger the next ones are, up to eight times as large; beyond 128 files more.
-  SortedLoad(Store& store, Family family, bool few_files = false);
+  SortedLoad(Store& store, Family family, SortedLoadOptions options = {});
   SortedLoad(const SortedLoad&) = delete;
   SortedLoad& operator=(const SortedLoad&) = delete;
   ~SortedLoad();
@@ -59,7 +65,7 @@ class SortedLoad {
 
   Store& store_;
   const Family family_;
-  const bool few_files_;
+  const SortedLoadOptions options_;
   uint64_t file_bytes_max_ = 0;
   std::unique_ptr<Writer> writer_;  // of the newest of paths_; null between files
   std::unique_ptr<Writer> ending_;  // of the one before, while its file is being ended

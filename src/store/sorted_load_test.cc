@@ -2,6 +2,9 @@
 // Loaded entries are there all at once, or not at all.
 #include "store/sorted_load.h"
 
+#include <filesystem>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "store/store_testing.h"
@@ -163,6 +166,21 @@ TEST_F(SortedLoadTest, KeysMustAscend) {
   SortedLoad load(*store, Family::kData);
   ASSERT_TRUE(load.Add("b", "v").ok());
   EXPECT_EQ(load.Add("b", "v").code(), Code::kInvalidArgument);
+}
+
+TEST_F(SortedLoadTest, LoadsThatAreFilledAtOnceShareTheThreadsThatCompress) {
+  const auto count_threads = [] {
+    using Tasks = std::filesystem::directory_iterator;
+    return std::distance(Tasks("/proc/self/task"), Tasks());
+  };
+  constexpr unsigned kLoads = 8;
+  const auto before = count_threads();
+  std::vector<std::unique_ptr<SortedLoad>> loads;
+  for (unsigned i = 0; i < kLoads; ++i) {
+    loads.push_back(std::make_unique<SortedLoad>(*store, Family::kData, SortedLoadOptions{.loads_at_once = kLoads}));
+    ASSERT_TRUE(loads.back()->Add("k" + std::to_string(i), std::string(100'000, 'v')).ok());
+  }
+  EXPECT_EQ(count_threads(), before);
 }
 
 TEST_F(SortedLoadTest, AFullDiskIsAnError) {
