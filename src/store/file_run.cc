@@ -76,19 +76,6 @@ bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView u
   return true;
 }
 
-bool FindRunsToRead(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read,
-                    FileRuns* found, bool* are_filtered) {
-  const auto bound = [](const rocks::Slice* key) { return key != nullptr ? ByteView(key->data(), key->size()) : ByteView(); };
-  const ByteView lower = bound(read.iterate_lower_bound), upper = bound(read.iterate_upper_bound);
-  const bool are_few = FindFileRuns(version, lower, upper, /*filter=*/nullptr, found);
-  *are_filtered = false;
-  if (are_few && found->count <= 1) return true;
-  const PrefixFilter filter(source, version, read);
-  if (!filter.is_alike()) return are_few;
-  *are_filtered = true;
-  return FindFileRuns(version, lower, upper, &filter, found);
-}
-
 FileRunStream::~FileRunStream() { CloseFile(); }
 
 void FileRunStream::CloseFile() {

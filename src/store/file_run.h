@@ -51,11 +51,6 @@ struct FileRuns {
 bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter* filter,
                   FileRuns* found);
 
-// The same of the bounds of `read`, for a walk or a count. Filters are asked where there is more than one run without them, and
-// tell of such bounds: *are_filtered.
-bool FindRunsToRead(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read,
-                    FileRuns* found, bool* are_filtered);
-
 // The stream of a run, for any bounds whose run is contained in it. Deletions of ranges apply: each file's
 // reach no further than the file.
 //

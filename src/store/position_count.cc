@@ -11,6 +11,7 @@
 #include "store/file_run.h"
 #include "store/key_lists.h"
 #include "store/memtable_access.h"
+#include "store/prefix_filter.h"
 #include "store/range_position.h"
 #include "store/rocks_status.h"
 #include "store/store.h"
@@ -80,15 +81,17 @@ class RangeSources {
     bool has_versions = false;  // there may be some of one key
   };
 
-  // Without those that a walk would not read: their blocks would be read for this count alone.
+  // Without those that filters tell a walk to pass by (VisibleIterator): their blocks would be read for this count alone.
   bool FindRuns(FileRuns* runs) const {
+    const bool are_few = FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), /*filter=*/nullptr, runs);
+    if (are_few && runs->count <= 1) return true;
     rocks::ReadOptions read = HowToRead();
     const rocks::Slice lower(bounds_.lower().data(), bounds_.lower().size());
     const rocks::Slice upper(bounds_.upper().data(), bounds_.upper().size());
     read.iterate_lower_bound = &lower;
     if (!upper.empty()) read.iterate_upper_bound = &upper;
-    bool are_filtered;
-    return FindRunsToRead(source_, *version_, read, runs, &are_filtered);
+    const PrefixFilter filter(source_, *version_, read);
+    return filter.is_alike() ? FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), &filter, runs) : are_few;
   }
 
   bool IsInRange(const MemtableTree::Position& position) const {
