@@ -111,12 +111,15 @@ def _run(arguments: Sequence[str], build_type: str, on_line: Callable[[str], Non
          failed_logs: Path, base: Path | None = None) -> int:
     base = base or tree.prepare(build_type)
     vardir = Path(tempfile.mkdtemp(prefix="cairn-mtr-", dir=_scratch()))
-    environment = [f"--mysqld-env={name}={value}"
-                   for name, value in tree.sanitizer_environment(build_type).items()]
+    settings = [f"{name}={value}"
+                for name, value in tree.sanitizer_environment(build_type).items()]
+    environment = [f"--mysqld-env={setting}" for setting in settings]
     environment += server_options(tree.sanitizer_options(build_type))
     slow = 4 if environment else 1
+    # For tests that start a server themselves: `exec env $CAIRN_SERVER_ENV $MYSQLD_LAST_CMD`.
+    of_tests = f"CAIRN_SERVER_ENV={' '.join(settings)}"
     # The runner heeds the last of an option, so the caller's arguments win.
-    argv = ["nice", "perl", "./mysql-test-run.pl", f"--vardir={vardir}", "--force",
+    argv = ["nice", "env", of_tests, "perl", "./mysql-test-run.pl", f"--vardir={vardir}", "--force",
             "--max-test-fail=0", "--retry=0", "--max-save-core=0", "--max-save-datadir=0",
             "--parallel=2", f"--testcase-timeout={4 * slow}", "--suite-timeout=600",
             *environment, *arguments]
