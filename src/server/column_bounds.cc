@@ -78,6 +78,7 @@ bool ConditionBounds::TakeComparison(Item* condition) {
       return Narrow(arguments[0], comparison, arguments[1]) || Narrow(arguments[1], Mirrored(comparison), arguments[0]);
     case Item_func::BETWEEN:
       return !static_cast<Item_func_between*>(function)->negated && TakeBetween(arguments[0], arguments[1], arguments[2]);
+    case Item_func::IN_FUNC: return TakeList(*static_cast<Item_func_in*>(function));
     default: return false;
   }
 }
@@ -85,6 +86,35 @@ bool ConditionBounds::TakeComparison(Item* condition) {
 bool ConditionBounds::TakeBetween(Item* column, Item* low, Item* high) {
   if (!IsIntegerConstant(low) || !IsIntegerConstant(high)) return false;
   return Narrow(column, Item_func::GE_FUNC, low) && Narrow(column, Item_func::LE_FUNC, high);
+}
+
+bool ConditionBounds::TakeList(const Item_func_in& list) {
+  Item** const arguments = list.arguments();
+  Item** const end = arguments + list.argument_count();
+  if (list.negated || list_ != nullptr || list.argument_count() > 1 + kListValuesMax) return false;
+  if (!std::all_of(arguments + 1, end, IsIntegerConstant)) return false;
+  const ColumnBounds* const bounds = BoundsOf(arguments[0]);
+  if (bounds == nullptr) return false;
+  list_ = &list;
+  list_field_ = bounds->field;
+  return true;
+}
+
+unsigned ConditionBounds::list_value_count() const { return list_ == nullptr ? 0 : list_->argument_count() - 1; }
+
+unsigned ConditionBounds::ListValues(longlong* values) const {
+  const ColumnBounds& bounds = *Find(list_field_);
+  unsigned count = 0;
+  for (unsigned i = 1; i < list_->argument_count(); ++i) {
+    const __int128 number = NumberOf(list_->arguments()[i]);
+    if (number >= bounds.lowest && number <= bounds.highest) values[count++] = static_cast<longlong>(number);
+  }
+  if (list_field_->flags & UNSIGNED_FLAG) {
+    std::sort(values, values + count, [](longlong a, longlong b) { return static_cast<ulonglong>(a) < static_cast<ulonglong>(b); });
+  } else {
+    std::sort(values, values + count);
+  }
+  return static_cast<unsigned>(std::unique(values, values + count) - values);
 }
 
 ColumnBounds* ConditionBounds::BoundsOf(Item* item) {

@@ -6,6 +6,8 @@
 
 #include <array>
 
+class Item_func_in;
+
 namespace cairn::server {
 
 // What all of some comparisons joined by AND allow a column; wide enough for the integers of either sign.
@@ -19,7 +21,8 @@ struct ColumnBounds {
 };
 
 // Takes a condition apart. Comparisons (=, <, <=, >, >=, BETWEEN) of an integer column with integer literals or parameters, at its
-// top level or joined there by AND, become bounds, which are exact; NULL is not between any.
+// top level or joined there by AND, become bounds, which are exact; NULL is not between any. So does one IN list of integers, whose
+// values are told beside the bounds.
 //
 // Lifetime: shorter than the table's use by the statement. Thread rule: one thread.
 class ConditionBounds {
@@ -36,16 +39,29 @@ class ConditionBounds {
   // Null: none of the condition are of that column.
   const ColumnBounds* Find(const Field* field) const;
 
+  // Whose values the IN list names; null: there is none.
+  const Field* list_field() const { return list_field_; }
+  // How many values the list names; kListValuesMax at most, a longer one is a rest.
+  unsigned list_value_count() const;
+  // Of the list's values those that the bounds allow its column, ascending, each once, as bits of a column of that sign, to `values`, which
+  // has room for list_value_count(). Returns how many there are.
+  unsigned ListValues(longlong* values) const;
+
+  static constexpr unsigned kListValuesMax = 128;
+
  private:
   static constexpr unsigned kColumnsMax = 16;
 
   bool TakeComparison(Item* condition);
   bool TakeBetween(Item* column, Item* low, Item* high);
+  bool TakeList(const Item_func_in& list);
   ColumnBounds* BoundsOf(Item* item);
   bool Narrow(Item* column, Item_func::Functype comparison, Item* value);
 
   const TABLE* table_;
   bool has_rest_ = false;
+  const Field* list_field_ = nullptr;
+  const Item_func_in* list_ = nullptr;  // of the statement
   unsigned count_ = 0;
   std::array<ColumnBounds, kColumnsMax> columns_;
 };

@@ -50,14 +50,18 @@ class PlainSelect final : public select_handler {
   int Close();
   int FirstRow();
   int FollowingRow();
+  int NextPoint();
+  // Of more than one row, the optimizer's name for it; errors are told apart by it as well.
+  bool IsRange() const { return shape_.kind == Kind::kRange || shape_.kind == Kind::kPoints; }
   key_range FirstKey() const { return {shape_.first_key, shape_.key_bytes, shape_.parts, HA_READ_KEY_OR_NEXT}; }
   key_range LastKey() const { return {shape_.last_key, shape_.key_bytes, shape_.parts, HA_READ_AFTER_KEY}; }
   uchar* record() const { return shape_.table->record[0]; }
 
-  const SelectShape shape_;
+  SelectShape shape_;
   handler* const file_;
   int first_error_ = 0;  // of the first read
   bool is_first_ = true;
+  uint next_value_ = 0;  // of the list of points
   ha_rows examined_ = 0;
   ha_rows found_ = 0;  // of which the first are skipped, if the statement says so
 };
@@ -68,7 +72,7 @@ int PlainSelect::init_scan() {
   counters[ThreadShard()].count.fetch_add(1, std::memory_order_relaxed);
   if (thd->check_killed()) return HA_ERR_ABORTED_BY_USER;
   if (shape_.from_entries) file_->ha_start_keyread(shape_.key);
-  if (shape_.kind == Kind::kRange) thd->inc_status_select_range();
+  if (IsRange()) thd->inc_status_select_range();
   if (shape_.kind != Kind::kPoint) return file_->ha_index_init(shape_.key, true);
   first_error_ = file_->ha_index_read_idx_map(record(), shape_.key, shape_.first_key, shape_.parts, HA_READ_KEY_EXACT);
   return first_error_ == HA_ERR_KEY_NOT_FOUND || first_error_ == HA_ERR_END_OF_FILE ? 0 : first_error_;
@@ -76,6 +80,7 @@ int PlainSelect::init_scan() {
 
 int PlainSelect::FirstRow() {
   if (shape_.kind == Kind::kPoint) return first_error_;
+  if (shape_.kind == Kind::kPoints) return NextPoint();
   const key_range first = FirstKey(), last = LastKey();
   if (shape_.backward) {
     if (const int error = file_->prepare_range_scan(&first, &last); error != 0) return error;
@@ -89,9 +94,19 @@ int PlainSelect::FirstRow() {
 // The engine ends at the bounds by itself (Handler::index_read_map), so that no row need be compared with them.
 int PlainSelect::FollowingRow() {
   if (shape_.kind == Kind::kPoint) return HA_ERR_END_OF_FILE;
+  if (shape_.kind == Kind::kPoints) return NextPoint();
   if (shape_.backward) return file_->ha_index_prev(record());
   if (shape_.kind == Kind::kPrefix) return file_->ha_index_next_same(record(), shape_.first_key, shape_.key_bytes);
   return file_->ha_index_next(record());
+}
+
+int PlainSelect::NextPoint() {
+  while (next_value_ < shape_.list_count) {
+    shape_.SetListValue(next_value_++);
+    const int error = file_->ha_index_read_map(record(), shape_.first_key, shape_.parts, HA_READ_KEY_EXACT);
+    if (error != HA_ERR_KEY_NOT_FOUND) return error;
+  }
+  return HA_ERR_END_OF_FILE;
 }
 
 int PlainSelect::next_row() {
@@ -123,7 +138,7 @@ int PlainSelect::Close() {
 // As the server does of rows that it looks up by values, and of a range.
 void PlainSelect::print_error(int error, myf flags) {
   if (thd->is_error()) return;
-  if (shape_.kind != Kind::kRange) {
+  if (!IsRange()) {
     report_error(shape_.table, error);
   } else {
     file_->print_error(error, flags);

@@ -4,12 +4,17 @@
 #include <sql_lex.h>
 #include <sql_select.h>
 
+#include <algorithm>
+
 #include "server/column_bounds.h"
 
 namespace cairn::server {
 namespace {
 
 using Kind = SelectShape::Kind;
+
+// Rows that are looked for one by one, where another key might find them in a single range.
+constexpr uint kPointsBesideKeyMax = 16;
 
 // What the optimizer shows of its plans, or counts by them, has to come from it.
 bool IsToBeExplained(THD* thd) {
@@ -49,6 +54,11 @@ TABLE* OnlyTable(THD* thd, const SELECT_LEX* select, const handlerton* engine) {
 
 bool IsUsable(const KEY& info) {
   return info.algorithm == HA_KEY_ALG_UNDEF || info.algorithm == HA_KEY_ALG_BTREE;
+}
+
+bool IsUsableUnique(const TABLE& table, uint key) {
+  const KEY& info = table.key_info[key];
+  return (info.flags & HA_NOSAME) != 0 && table.keys_in_use_for_query.is_set(key) && IsUsable(info);
 }
 
 // How many of the first key parts have one value each.
@@ -95,8 +105,7 @@ bool FindPoint(const ConditionBounds& bounds, Item* condition, SelectShape* shap
   const TABLE* const table = shape->table;
   for (uint key = 0; key < table->s->keys; ++key) {
     const KEY& info = table->key_info[key];
-    if (!(info.flags & HA_NOSAME) || !table->keys_in_use_for_query.is_set(key) || !IsUsable(info)) continue;
-    if (ValueParts(info, bounds) != info.user_defined_key_parts) continue;
+    if (!IsUsableUnique(*table, key) || ValueParts(info, bounds) != info.user_defined_key_parts) continue;
     SetKey(Kind::kPoint, key, info.user_defined_key_parts, bounds, shape);
     shape->condition = bounds.column_count() == info.user_defined_key_parts ? nullptr : condition;
     return true;
@@ -142,6 +151,60 @@ bool HasOrder(const KEY& info, uint key, uint part, const ORDER* order, const Co
   return true;
 }
 
+// The only part of the key that has no value of its own, but a list's; the number of parts if there is none such, or another without.
+uint ListPart(const KEY& info, const ConditionBounds& bounds) {
+  uint list_part = info.user_defined_key_parts;
+  for (uint part = 0; part < info.user_defined_key_parts; ++part) {
+    const ColumnBounds* const column = bounds.Find(info.key_part[part].field);
+    if (column == nullptr) return info.user_defined_key_parts;
+    if (column->is_value) continue;
+    if (column->field != bounds.list_field()) return info.user_defined_key_parts;
+    list_part = part;
+  }
+  return list_part;
+}
+
+// Whether a key but this one begins with a column that has one value.
+bool HasKeyBeside(const TABLE& table, uint key, const ConditionBounds& bounds) {
+  for (uint other = 0; other < table.s->keys; ++other) {
+    if (other == key || !table.keys_in_use_for_query.is_set(other)) continue;
+    const ColumnBounds* const column = bounds.Find(table.key_info[other].key_part[0].field);
+    if (column != nullptr && column->is_value) return true;
+  }
+  return false;
+}
+
+// The list's values in the order in which their rows are to be read; false without memory, or where none is left to look for.
+bool SetList(THD* thd, const ConditionBounds& bounds, uint part, SelectShape* shape) {
+  const KEY& info = shape->table->key_info[shape->key];
+  auto* const values = static_cast<longlong*>(thd->alloc(bounds.list_value_count() * sizeof(longlong)));
+  if (values == nullptr) return false;
+  shape->list_count = bounds.ListValues(values);
+  const bool descends = (info.key_part[part].key_part_flag & HA_REVERSE_SORT) != 0;
+  if (descends != shape->backward) std::reverse(values, values + shape->list_count);
+  shape->list = values;
+  shape->list_part = part;
+  for (uint before = 0; before < part; ++before) shape->list_at += info.key_part[before].store_length;
+  return shape->list_count != 0;
+}
+
+// The optimizer would compare them with other plans: each of a few rows is looked up at once, so that none is much better.
+bool FindPoints(THD* thd, const ConditionBounds& bounds, const ORDER* order, SelectShape* shape) {
+  const TABLE& table = *shape->table;
+  for (uint key = 0; key < table.s->keys; ++key) {
+    const KEY& info = table.key_info[key];
+    if (!IsUsableUnique(table, key) || bounds.column_count() != info.user_defined_key_parts) continue;
+    const uint part = ListPart(info, bounds);
+    if (part == info.user_defined_key_parts) continue;
+    if (bounds.list_value_count() > kPointsBesideKeyMax && HasKeyBeside(table, key, bounds)) return false;
+    if (order != nullptr && !table.keys_in_use_for_order_by.is_set(key)) return false;
+    if (!HasOrder(info, key, part, order, bounds, &shape->backward)) return false;
+    SetKey(Kind::kPoints, key, info.user_defined_key_parts, bounds, shape);
+    return SetList(thd, bounds, part, shape);
+  }
+  return false;
+}
+
 bool FindRange(const ConditionBounds& bounds, const ORDER* order, SelectShape* shape) {
   const TABLE& table = *shape->table;
   uint key;
@@ -164,6 +227,8 @@ bool FindRange(const ConditionBounds& bounds, const ORDER* order, SelectShape* s
 
 }  // namespace
 
+void SelectShape::SetListValue(uint position) { AppendValue(table->key_info[key].key_part[list_part], list[position], first_key + list_at); }
+
 bool FindSelectShape(THD* thd, SELECT_LEX* select, const handlerton* engine, SelectShape* shape) {
   const JOIN& join = *select->join;
   if (join.conds == nullptr || !IsPlain(thd, select) || IsToBeExplained(thd)) return false;
@@ -173,9 +238,10 @@ bool FindSelectShape(THD* thd, SELECT_LEX* select, const handlerton* engine, Sel
   bounds.Take(join.conds);
   // What else there is the optimizer may change (`date IS NULL`), or evaluate before it reads, or after all others.
   if (bounds.column_count() == 0 || bounds.has_rest() || bounds.is_never_true()) return false;
-  if (FindPoint(bounds, join.conds, shape)) return true;
-  // The optimizer may refuse to read as many rows as the range has.
-  return (join.select_options & OPTION_BIG_SELECTS) != 0 && FindRange(bounds, join.order, shape);
+  if (bounds.list_field() == nullptr && FindPoint(bounds, join.conds, shape)) return true;
+  // The optimizer may refuse to read as many rows as that may be.
+  if ((join.select_options & OPTION_BIG_SELECTS) == 0) return false;
+  return bounds.list_field() != nullptr ? FindPoints(thd, bounds, join.order, shape) : FindRange(bounds, join.order, shape);
 }
 
 }  // namespace cairn::server

@@ -108,6 +108,13 @@ def _bound(rng: random.Random, column: str, *, exact: bool) -> str:
                        f"{column} BETWEEN {rng.randint(0, 3)} AND {rng.randint(3, 12)}"))
 
 
+def _list(rng: random.Random, column: str) -> str:
+    values = [str(_value(rng, column)) for _ in range(rng.choice((2, 2, 3, 8, 20, 129)))]
+    if rng.random() < 0.1:
+        values[0] = rng.choice(_ODD)
+    return f"{column} {rng.choice(('IN', 'IN', 'IN', 'IN', 'NOT IN'))} ({', '.join(values)})"
+
+
 def _select(rng: random.Random) -> str:
     table = rng.choice(list(_KEYS))
     key = rng.choice(list(_KEYS[table]))
@@ -115,6 +122,9 @@ def _select(rng: random.Random) -> str:
     given = rng.randint(1, len(parts))
     where = [_bound(rng, part, exact=True) for part in parts[:given - 1]]
     where.append(_bound(rng, parts[given - 1], exact=rng.random() < 0.5))
+    if rng.random() < 0.25:
+        listed = rng.randrange(given)
+        where[listed] = _list(rng, parts[listed])
     if rng.random() < 0.15:
         where.append(rng.choice(_RESTS))
     rng.shuffle(where)

@@ -15,6 +15,8 @@ INSERT INTO edges VALUES
   (5, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 CREATE TABLE descending (id INT PRIMARY KEY, a INT, b INT, KEY ab (a, b DESC));
 INSERT INTO descending SELECT seq, seq % 5, seq % 8 FROM seq_1_to_40;
+CREATE TABLE down (a INT, b BIGINT UNSIGNED, PRIMARY KEY (a, b DESC));
+INSERT INTO down VALUES (1, 9223372036854775808), (2, 0), (2, 1), (2, 2), (2, 3), (2, 9223372036854775808), (2, 18446744073709551615);
 CREATE TABLE virtuals (id INT PRIMARY KEY, n INT, twice INT AS (n * 2) VIRTUAL, thrice INT AS (n * 3) VIRTUAL, KEY twice (twice));
 INSERT INTO virtuals (id, n) SELECT seq, seq FROM seq_1_to_9;
 CREATE TABLE long_keys (id INT PRIMARY KEY, n INT, t TEXT, UNIQUE KEY n (n, t));
