@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bulk/sort_memory.h"
 #include "bulk/statement_load.h"
@@ -53,8 +54,8 @@ class TableShare final : public Handler_share {
 };
 
 // Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
-// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_point, handler_condition, handler_write, handler_bulk,
-// handler_statement_load, handler_auto_increment, handler_info, handler_ddl, handler_foreign.
+// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_point, handler_condition, handler_virtual, handler_write,
+// handler_bulk, handler_statement_load, handler_auto_increment, handler_info, handler_ddl, handler_foreign.
 //
 // Thread rule: one thread at a time, as the server promises for handlers.
 class Handler final : public handler, private CursorHolder, private scan::EntryFilter {
@@ -212,7 +213,14 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
   codec::ColumnSet WantedColumns() const;
+  void PlanEntry(unsigned index);
+  void PlanRow();
   void MakePlans(unsigned index, bool keyread);
+  bool EntryGives(uint column) const;
+  bool IsLookedAt(const Field& field) const;
+  void PlanVirtualColumns(codec::ColumnSet* wanted);
+  bool ServerComputes(const uchar* record) const;
+  void ComputeForServer(uchar* record);
   int Deliver(uchar* record, const Status& status, const scan::FoundRow& row, int end_error);
   Status DecodeRow(uchar* record, const scan::FoundRow& row);
   bool MayLoseCursor() const;
@@ -331,6 +339,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   ByteBuffer range_begin_;  // where the range that comes next begins; empty: not said
   bool covering_ = false;
   bool virtual_from_entry_ = false;  // the row is read, but virtual columns come from the entry
+  // Virtual columns that do not, of rows of which the server computes none; and what those of the last such row point into.
+  std::vector<Field*> computed_;
+  std::unique_ptr<String[]> computed_blobs_;
   bool is_registered_ = false;
 
   // Plans are kept from statement to statement; row_plan_ decodes planned_columns_ of planned_access_.

@@ -164,6 +164,7 @@ int Handler::reset() {
   virtual_from_entry_ = false;
   plans_are_current_ = false;
   entry_plan_.reset();
+  computed_blobs_.reset();
   filter_plan_.reset();
   filter_row_plan_.reset();
   pushed_idx_cond = nullptr;

@@ -41,33 +41,40 @@ ColumnSet Handler::WantedColumns() const {
 
 // With `keyread` the server wants only what the index holds, and will not compute the index's virtual
 // columns itself: they come from the entry even when the row has to be read (to lock it, say).
-void Handler::MakePlans(unsigned index, bool keyread) {
+void Handler::PlanEntry(unsigned index) {
+  const ColumnSet wanted = WantedColumns();
+  entry_plan_.emplace(access_->indexes()[index].Plan(wanted));
+  covering_ = entry_plan_->complete() && !reader_.mode().locking && !WritesRows();
+  if (covering_ || !access_->HasVirtualColumn(index)) return;
+  ColumnSet columns(wanted.column_count());
+  for (size_t column = 0; column < wanted.column_count(); ++column) {
+    if (!access_->layout().columns[column].stored && access_->columns_of(index).Has(column)) columns.Add(column);
+  }
+  entry_plan_.emplace(access_->indexes()[index].Plan(columns));
+  virtual_from_entry_ = true;
+}
+
+void Handler::PlanRow() {
   if (LacksVirtualColumns()) ReadVirtualColumns();
   ColumnSet wanted = WantedColumns();
-  covering_ = virtual_from_entry_ = false;
-  if (keyread && index != 0) {
-    entry_plan_.emplace(access_->indexes()[index].Plan(wanted));
-    covering_ = entry_plan_->complete() && !reader_.mode().locking && !WritesRows();
-    if (!covering_ && access_->HasVirtualColumn(index)) {
-      ColumnSet columns(wanted.column_count());
-      for (size_t column = 0; column < wanted.column_count(); ++column) {
-        if (!access_->layout().columns[column].stored && access_->columns_of(index).Has(column)) columns.Add(column);
-      }
-      entry_plan_.emplace(access_->indexes()[index].Plan(columns));
-      virtual_from_entry_ = true;
-    }
-  }
-  plans_are_current_ = true;
+  PlanVirtualColumns(&wanted);
   if (planned_access_ == access_.get() && *planned_columns_ == wanted) return;
   planned_access_ = access_.get();
   row_plan_.emplace(access_->rows().Plan(wanted));
   planned_columns_.emplace(std::move(wanted));
 }
 
+void Handler::MakePlans(unsigned index, bool keyread) {
+  covering_ = virtual_from_entry_ = false;
+  if (keyread && index != 0) PlanEntry(index);
+  PlanRow();
+  plans_are_current_ = true;
+}
+
 // The server changed which columns it wants in the middle of a statement.
 void Handler::column_bitmaps_signal() {
   handler::column_bitmaps_signal();
-  if (plans_are_current_ && !covering_ && !virtual_from_entry_) MakePlans(0, false);
+  if (plans_are_current_ && !covering_) PlanRow();
 }
 
 // --- Delivering rows ---
@@ -111,7 +118,9 @@ int Handler::Deliver(uchar* record, const Status& status, const FoundRow& row, i
   if (!status.ok()) return FailAtEnd(status, end_error);
   cascades_when_read_ = session_->cascades;
   const Status decoded = DecodeRow(record, row);
-  return decoded.ok() ? 0 : Fail(decoded);
+  if (!decoded.ok()) return Fail(decoded);
+  if (!computed_.empty() && !ServerComputes(record)) ComputeForServer(record);
+  return 0;
 }
 
 // --- Scans ---
@@ -220,6 +229,7 @@ int Handler::index_init(uint key, bool) {
 int Handler::index_end() {
   scan_.Close();
   active_index = MAX_KEY;
+  covering_ = virtual_from_entry_ = false;
   return 0;
 }
 
