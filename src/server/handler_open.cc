@@ -129,7 +129,11 @@ int Handler::close() {
 
 int Handler::extra(ha_extra_function operation) {
   switch (operation) {
-    case HA_EXTRA_KEYREAD: keyread_ = true; break;
+    case HA_EXTRA_KEYREAD:
+      keyread_ = true;
+      // Only who looks for overlapping periods begins to read keys in a walk that is open.
+      if (scan_.is_open() && look_ == Look::kMaybe) look_ = Look::kForOverlap;
+      break;
     case HA_EXTRA_NO_KEYREAD: keyread_ = false; break;
     case HA_EXTRA_IGNORE_DUP_KEY:
     case HA_EXTRA_WRITE_CAN_REPLACE:

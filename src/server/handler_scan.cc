@@ -139,7 +139,7 @@ Handler::Look Handler::LookOf(uint key) const {
   const KEY& info = table->key_info[key];
   if (info.algorithm == HA_KEY_ALG_LONG_HASH) return Look::kForHash;
   if (!info.without_overlaps) return Look::kNone;
-  if (table->file->ht != ht) return Look::kMaybe;  // a partition cannot tell who asks
+  if (table->file->ht != ht) return Look::kMaybe;  // a partition cannot tell yet who asks
   // A handler that only inserts serves for the looks as well; for other statements there is one of their own.
   const bool looks = table->file->lookup_handler == this && (table->file != this || ReadsNothingBehindKeys(ha_thd()));
   return looks ? Look::kForOverlap : Look::kNone;
