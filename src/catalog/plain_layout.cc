@@ -63,7 +63,7 @@ Status PlainLayoutOf(const TableDef& def, const CollationById& collation_by_id, 
     }
   }
   layout->record_bytes = offset;
-  layout->default_record.clear();
+  layout->default_record = {};
   return Status::Ok();
 }
 

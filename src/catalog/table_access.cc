@@ -3,6 +3,7 @@
 #include "catalog/table_access.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn::catalog {
 namespace {
@@ -37,10 +38,11 @@ bool SameStorage(const ColumnDef& def, const codec::ColumnLayout& layout) {
          def.collation_id == collation_id;
 }
 
-// What rows of earlier versions hold. The dictionary's column ids, not their places, tell which is which.
-codec::RowHistory HistoryOf(const TableDef& def) {
+// What rows of earlier versions hold, null when there are none. The dictionary's column ids, not their places, tell which
+// is which.
+std::shared_ptr<const codec::RowHistory> HistoryOf(const TableDef& def) {
+  if (def.earlier_versions.empty()) return nullptr;
   codec::RowHistory history;
-  if (def.earlier_versions.empty()) return history;
   history.versions = def.earlier_versions;
   for (const ColumnDef& column : def.dropped_columns) {
     history.dropped.push_back({.column_id = column.column_id,
@@ -54,7 +56,7 @@ codec::RowHistory HistoryOf(const TableDef& def) {
                                       .is_null = column.initial == InitialKind::kNull,
                                       .value = column.initial_value});
   }
-  return history;
+  return std::make_shared<const codec::RowHistory>(std::move(history));
 }
 
 // Whether keys always give the column back, so that entries with it carry nothing beside the key.
@@ -88,11 +90,12 @@ Status TableAccess::Make(std::shared_ptr<Table> table, codec::RecordLayout layou
   const TableDef& def = table->def();
   CAIRN_RETURN_IF_ERROR(CheckSameColumns(def, layout));
   for (size_t i = 0; i < def.columns.size(); ++i) layout.columns[i].column_id = def.columns[i].column_id;
-  if (!IsSound(HistoryOf(def), layout)) {
+  std::shared_ptr<const codec::RowHistory> history = HistoryOf(def);
+  if (history != nullptr && !IsSound(*history, layout)) {
     return Status::Corruption("the dictionary's earlier schema versions of " + def.name + " do not fit its columns");
   }
   std::vector<codec::IndexCodec> codecs = CodecsOf(def, layout);
-  access->reset(new TableAccess(std::move(table), std::move(layout), std::move(codecs)));
+  access->reset(new TableAccess(std::move(table), std::move(layout), std::move(codecs), std::move(history)));
   return Status::Ok();
 }
 
@@ -128,11 +131,11 @@ bool TableAccess::WouldRemoveSingly(const IndexDef& index) const {
 }
 
 TableAccess::TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layout,
-                         std::vector<codec::IndexCodec> indexes)
+                         std::vector<codec::IndexCodec> indexes, std::shared_ptr<const codec::RowHistory> history)
     : table_(std::move(table)),
       layout_(std::move(layout)),
       indexes_(std::move(indexes)),
-      rows_(layout_, indexes_.front(), table_->def().schema_version, HistoryOf(table_->def())) {
+      rows_(layout_, indexes_.front(), table_->def().schema_version, std::move(history)) {
   for (size_t i = 0; i < indexes_.size(); ++i) {
     const IndexDef& index = def().indexes[i];
     codec::ColumnSet columns(layout_.columns.size());

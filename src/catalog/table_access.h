@@ -16,7 +16,7 @@
 namespace cairn::catalog {
 
 // Made once when the server opens a table's definition; shared by all its handlers.
-// Thread rule: immutable, apart from what `table()` guards itself.
+// Thread rule: immutable, apart from what `table()` and `rows()` guard themselves.
 class TableAccess {
  public:
   // Binds a dictionary table to the record layout the server uses for it. kCorruption when the
@@ -54,7 +54,8 @@ class TableAccess {
   bool HasVirtualColumn(size_t index) const { return has_virtual_[index]; }
 
  private:
-  TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layout, std::vector<codec::IndexCodec> indexes);
+  TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layout, std::vector<codec::IndexCodec> indexes,
+              std::shared_ptr<const codec::RowHistory> history);
 
   const std::shared_ptr<Table> table_;
   const codec::RecordLayout layout_;

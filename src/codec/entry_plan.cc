@@ -90,7 +90,7 @@ bool IndexCodec::DecodeBySteps(const EntryPlan& plan, ByteView key, uint8_t* rec
     if (!plan.Wants(step.at)) {
       bytes = part.EncodedBytes(rest);
     } else if (left != 0 && part.EncodedIsNull(rest)) {
-      StoreNull(part.column(), default_record_, record);
+      StoreNull(part.column(), default_record_.view(), record);
       bytes = 1;
     } else {
       SetNullBit(part.column(), false, record);

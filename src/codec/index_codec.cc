@@ -277,7 +277,7 @@ Status IndexCodec::DecodeByParts(const EntryPlan& plan, ByteView key, ByteView v
     if (!plan.Wants(part)) continue;
     const KeyPartCodec& part_codec = parts_[part];
     if (part_codec.EncodedIsNull(walk.current)) {
-      StoreNull(part_codec.column(), default_record_, record);
+      StoreNull(part_codec.column(), default_record_.view(), record);
       continue;
     }
     SetNullBit(part_codec.column(), false, record);

@@ -5,11 +5,11 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "base/shared_bytes.h"
 #include "base/status.h"
 #include "codec/column_set.h"
 #include "codec/key_part.h"
@@ -78,7 +78,8 @@ class EntryPlan {
 // primary key column is there already when the index has it whole.
 //
 // Thread rule: immutable after construction; shared by all threads. Self-contained: keeps
-// nothing of the RecordLayout or the primary codec it was made from, but borrows collations.
+// nothing of the RecordLayout or the primary codec it was made from, but shares the default record and
+// borrows collations.
 //
 // All record pointers are to records of the layout given at construction.
 class IndexCodec {
@@ -182,7 +183,7 @@ class IndexCodec {
   bool keeps_originals_ = false;
   unsigned own_part_count_ = 0;
   size_t column_count_ = 0;
-  std::string default_record_;
+  SharedBytes default_record_;
   std::vector<KeyPartCodec> parts_;          // the entry parts
   std::vector<KeyPart> declared_;            // what each was made from
   IndexId primary_id_;                       // secondaries only, as the next two

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
+
+#include "base/shared_bytes.h"
 
 namespace cairn::codec {
 
@@ -59,8 +60,9 @@ struct RecordLayout {
   // The first bytes of the record, which hold the null bits.
   uint32_t null_bytes = 0;
   // A record with the bytes a NULL column is to hold (the server compares and checksums records
-  // as a whole, so those bytes matter). Empty: zeros. Otherwise record_bytes long.
-  std::string default_record;
+  // as a whole, so those bytes matter). Empty: zeros. Otherwise record_bytes long. All that is made of
+  // the layout keeps it by reference.
+  SharedBytes default_record;
 };
 
 }  // namespace cairn::codec

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
+#include "codec/earlier_versions.h"
 #include "codec/evidence.h"
 #include "codec/number_form.h"
 #include "codec/record_access.h"
@@ -72,30 +74,45 @@ inline const uint8_t* ReadLength(const uint8_t* at, const uint8_t* end, uint32_t
   return reader.ReadVarint32(length) ? reader.position() : nullptr;
 }
 
+// As rows begin.
+std::string VersionBytes(uint32_t schema_version) {
+  ByteBuffer bytes;
+  bytes.AppendVarint(schema_version);
+  return bytes.ToString();
+}
+
 }  // namespace
 
 RowCodec::RowCodec(const RecordLayout& layout, const IndexCodec& primary, uint32_t schema_version,
-                   const RowHistory& history)
-    : RowCodec(SlotsOf(layout), layout.default_record, primary, schema_version) {
-  assert(IsSound(history, layout) && history.versions.size() < schema_version);
-  AddEarlierVersions(layout, primary, history);
+                   std::shared_ptr<const RowHistory> history)
+    : schema_version_(schema_version),
+      version_bytes_(VersionBytes(schema_version)),
+      primary_id_(primary.id_),
+      default_record_(layout.default_record),
+      key_parts_(primary.parts_) {
+  assert(primary.is_primary_);
+  for (const KeyPart& part : primary.declared_) key_columns_.push_back(part.column);
+  AddSlots(SlotsOf(layout));
+  PlaceSlots();
+  if (history == nullptr || history->versions.empty()) return;
+  assert(IsSound(*history, layout) && history->versions.size() < schema_version);
+  earlier_ = std::make_shared<EarlierVersions>(std::move(history));
 }
 
-RowCodec::RowCodec(const std::vector<Slot>& columns, const std::string& default_record, const IndexCodec& primary,
-                   uint32_t schema_version)
-    : schema_version_(schema_version), primary_id_(primary.id_), default_record_(default_record) {
-  assert(primary.is_primary_);
-  ByteBuffer version;
-  version.AppendVarint(schema_version);
-  version_bytes_ = version.ToString();
-  key_parts_ = primary.parts_;
-  for (const KeyPart& part : primary.declared_) key_columns_.push_back(part.column);
+RowCodec::RowCodec(const RowCodec& present, const std::vector<Slot>& columns, uint32_t schema_version)
+    : schema_version_(schema_version),
+      version_bytes_(VersionBytes(schema_version)),
+      primary_id_(present.primary_id_),
+      default_record_(present.default_record_),
+      key_parts_(present.key_parts_),
+      key_columns_(present.key_columns_) {
   AddSlots(columns);
   PlaceSlots();
 }
 
 std::vector<RowCodec::Slot> RowCodec::SlotsOf(const RecordLayout& layout) {
   std::vector<Slot> slots;
+  slots.reserve(layout.columns.size());
   for (size_t position = 0; position < layout.columns.size(); ++position) {
     Slot slot;
     slot.column = layout.columns[position];
@@ -107,10 +124,10 @@ std::vector<RowCodec::Slot> RowCodec::SlotsOf(const RecordLayout& layout) {
 
 void RowCodec::AddSlots(const std::vector<Slot>& columns) {
   for (Slot slot : columns) {
-    if (slot.position != kDropped) CheckLayout(slot.column);
+    if (slot.position != kNoPosition) CheckLayout(slot.column);
     bool in_key = false;
     for (unsigned part = 0; part < key_parts_.size(); ++part) {
-      if (slot.position == kDropped || key_columns_[part] != slot.position) continue;
+      if (slot.position == kNoPosition || key_columns_[part] != slot.position) continue;
       in_key |= key_parts_[part].give_back() == GiveBack::kAlways;
       if (key_parts_[part].give_back() == GiveBack::kMostly) slot.key_part = part;
     }
@@ -119,6 +136,8 @@ void RowCodec::AddSlots(const std::vector<Slot>& columns) {
   // Columns that are always there come first, so that their places depend on nothing.
   std::stable_partition(fixed_.begin(), fixed_.end(),
                         [](const Slot& slot) { return !slot.column.nullable && slot.key_part == kNoPart; });
+  fixed_.shrink_to_fit();
+  variable_.shrink_to_fit();
 }
 
 void RowCodec::PlaceSlots() {
@@ -343,7 +362,7 @@ const char* RowCodec::DecodeFixedSparsely(const DecodePlan& plan, const uint8_t*
     const Slot& slot = fixed_[index];
     const bool wanted = plan.wants_slot_[index] != 0;
     if (slot.absence_bit != kNoBit && HasBit(bitmap, slot.absence_bit)) {
-      if (wanted && slot.key_part == kNoPart) StoreNull(slot.column, default_record_, record);
+      if (wanted && slot.key_part == kNoPart) StoreNull(slot.column, default_record_.view(), record);
       continue;
     }
     const uint32_t bytes = slot.column.pack_length;
@@ -376,7 +395,7 @@ const char* RowCodec::DecodeVariable(const DecodePlan& plan, const uint8_t* bitm
     if (variable.absence_bit != kNoBit && HasBit(bitmap, variable.absence_bit)) {
       const Slot& slot = variable_[variable.slot];
       const bool is_wanted = variable.form != DecodePlan::Variable::Form::kUnwanted;
-      if (is_wanted && slot.key_part == kNoPart) StoreNull(slot.column, default_record_, record);
+      if (is_wanted && slot.key_part == kNoPart) StoreNull(slot.column, default_record_.view(), record);
       continue;
     }
     uint32_t bytes = 0;

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/shared_bytes.h"
 #include "base/status.h"
 #include "codec/column_set.h"
 #include "codec/index_codec.h"
@@ -17,7 +19,10 @@
 
 namespace cairn::codec {
 
-class EarlierPlans;
+struct EarlierPlan;
+struct EarlierPlans;
+struct EarlierVersion;
+struct EarlierVersions;
 
 // The straight-line work to fill a set of columns of a record from a row. Made once per statement
 // by RowCodec::Plan(); used only with that codec. Thread rule: shared by all threads; nothing of it changes
@@ -79,14 +84,16 @@ class DecodePlan {
 // Knows the rows of one table: writes them at its present schema version, reads them at that and at earlier
 // ones, whose columns are given the places they have in present records.
 //
-// Thread rule: immutable after construction; shared by all threads. Self-contained, but borrows
-// collations.
+// Thread rule: shared by all threads; nothing of it changes after construction but that what reads rows of an earlier
+// version is added when the first such row comes. Self-contained, but shares the default record and the history, and
+// borrows collations.
 class RowCodec {
  public:
   // `primary` is the table's primary key codec, made from the same layout. `schema_version` is
-  // written into each row. `history` must be sound (IsSound) and its versions fewer than `schema_version`.
+  // written into each row. `history`, null when there are no earlier versions, must be sound (IsSound) and its versions
+  // fewer than `schema_version`.
   RowCodec(const RecordLayout& layout, const IndexCodec& primary, uint32_t schema_version,
-           const RowHistory& history = {});
+           std::shared_ptr<const RowHistory> history = nullptr);
 
   uint32_t schema_version() const { return schema_version_; }
 
@@ -97,44 +104,36 @@ class RowCodec {
   DecodePlan Plan(const ColumnSet& wanted) const;
 
   // Writes the columns of the plan, null bits included, into `record`; other columns are not
-  // touched. A kBlob column gets a pointer into `value`, valid as long as `value` is, or into this codec.
+  // touched. A kBlob column gets a pointer into `value`, valid as long as `value` is, or into the
+  // codec's history.
   // Corruption (a row of a schema version the table never had included) leaves these columns unspecified.
   Status Decode(const DecodePlan& plan, ByteView key, ByteView value, uint8_t* record) const;
 
  private:
-  friend class EarlierPlans;
   static constexpr uint32_t kNoBit = UINT32_MAX;
   static constexpr unsigned kNoPart = UINT32_MAX;
-  static constexpr uint16_t kDropped = UINT16_MAX;
+  static constexpr uint16_t kNoPosition = UINT16_MAX;  // of dropped columns, and of a hidden row id
   static constexpr size_t kKeptLengths = 16;  // of a row's lengths, those that are read once
 
   // A column's place in the row.
   struct Slot {
     ColumnLayout column;
-    uint16_t position = 0;       // in RecordLayout::columns; kDropped: there is none
+    uint16_t position = 0;       // in RecordLayout::columns, or kNoPosition
     uint32_t absence_bit = kNoBit;
     unsigned key_part = kNoPart;  // absent means: the key gives it back, by this part
     uint32_t dense_offset = 0;   // fixed slots only
   };
 
-  // A present column that rows of an earlier version do not have.
-  struct AddedColumn {
-    ColumnLayout column;
-    uint16_t position = 0;
-    InitialValue initial;
-  };
-  // How rows of an earlier version are read.
-  struct EarlierVersion {
-    std::unique_ptr<RowCodec> rows;
-    std::vector<AddedColumn> added;
-  };
-
-  // `columns` are the slots' columns and positions, in the order of the table.
-  RowCodec(const std::vector<Slot>& columns, const std::string& default_record, const IndexCodec& primary,
-           uint32_t schema_version);
+  // Of an earlier version of the rows of `present`, to decode them. `columns` are the slots' columns and positions, in
+  // the order of the table then.
+  RowCodec(const RowCodec& present, const std::vector<Slot>& columns, uint32_t schema_version);
   static std::vector<Slot> SlotsOf(const RecordLayout& layout);
-  static std::vector<Slot> EarlierSlotsOf(const std::vector<Slot>& present, const RowHistory& history, size_t version);
-  void AddEarlierVersions(const RecordLayout& layout, const IndexCodec& primary, const RowHistory& history);
+  // By their ids, all columns that rows of any version have: where they are in the present record.
+  std::unordered_map<uint32_t, Slot> SlotsOfAllVersions() const;
+  // Of version number `index` of the history.
+  std::unique_ptr<const EarlierVersion> MakeEarlierVersion(size_t index) const;
+  std::unique_ptr<const EarlierPlan> PlanEarlierVersion(const ColumnSet& wanted, size_t index) const;
+  // `columns` as above.
   void AddSlots(const std::vector<Slot>& columns);
   void PlaceSlots();
   bool IsAbsent(const Slot& slot, const uint8_t* record) const;
@@ -149,7 +148,7 @@ class RowCodec {
   [[gnu::noinline]] const char* DecodeEarlierRow(const DecodePlan& plan, ByteView value, uint8_t* record) const;
   // Out of line, so that the hot path needs no room for its texts.
   [[gnu::noinline]] Status Damaged(const char* wrong, ByteView key, ByteView value) const;
-  void FillAdded(const AddedColumn& added, uint8_t* record) const;
+  void FillInitial(const ColumnLayout& column, const InitialValue& initial, uint8_t* record) const;
   [[gnu::always_inline]] inline const char* DecodeKey(const DecodePlan& plan, ByteView key, uint8_t* record) const;
   const char* DecodeKeyParts(const DecodePlan& plan, ByteView key, uint8_t* record) const;
   [[gnu::always_inline]] inline const char* DecodeDense(const DecodePlan& plan, const uint8_t* fixed, const uint8_t* end,
@@ -166,7 +165,7 @@ class RowCodec {
   uint32_t schema_version_;
   std::string version_bytes_;  // the schema version as each row begins
   IndexId primary_id_;
-  std::string default_record_;
+  SharedBytes default_record_;
   std::vector<KeyPartCodec> key_parts_;
   std::vector<uint16_t> key_columns_;
   std::vector<Slot> fixed_;
@@ -176,7 +175,7 @@ class RowCodec {
   uint32_t fixed_absence_bits_ = 0;  // the first ones belong to fixed slots
   uint32_t fixed_bytes_ = 0;         // of all fixed slots when none is absent
   std::vector<DecodePlan::Run> runs_;  // all fixed slots
-  std::vector<EarlierVersion> earlier_;  // the last is of the version before the present
+  std::shared_ptr<EarlierVersions> earlier_;  // null when there are none
 };
 
 }  // namespace cairn::codec

@@ -5,7 +5,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "codec/testing.h"
 
@@ -101,7 +103,8 @@ void DecodeEarlierRow(benchmark::State& state) {
     history.initial_values.back().column_id = added_id;
     altered.columns.push_back(added);
   }
-  const RowCodec codec(altered, table.primary, table.codec.schema_version() + 1, history);
+  const RowCodec codec(altered, table.primary, table.codec.schema_version() + 1,
+                       std::make_shared<const RowHistory>(std::move(history)));
   Decode(state, table, codec, codec.Plan(ColumnSet::All(altered.columns.size())), TestRecord(altered));
 }
 BENCHMARK(DecodeEarlierRow);

@@ -78,7 +78,7 @@ TEST(RowCodec, NullColumnsGetTheDefaultRecordsBytes) {
   LayoutBuilder builder;
   builder.Add(ColumnType::kInteger, 4, true).Add(ColumnType::kVarchar, 10, true);
   RecordLayout layout = builder.layout();
-  layout.default_record.assign(layout.record_bytes, 'd');
+  layout.default_record = SharedBytes(std::string(layout.record_bytes, 'd'));
   const IndexCodec primary = IndexCodec::Primary(layout, IndexId(1), {});
   const RowCodec codec(layout, primary, 1);
   TestRecord record(layout), back(layout);

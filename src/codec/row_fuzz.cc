@@ -7,6 +7,7 @@
 // which lacks the last column, has a dropped one, and the others in reverse.
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 
 #include "codec/row_codec.h"
 #include "codec/testing.h"
@@ -23,7 +24,7 @@ struct Table {
         layout(random.Layout(seed % 8 == 7 ? 40 : 1 + random.Below(12), seed % 2 == 0 ? nullptr : testing::SmallCollation::Named("wide"))),
         primary(IndexCodec::Primary(layout, IndexId(1), random.Parts(layout, 3, true))),
         codec(layout, primary, 1),
-        altered(layout, primary, 2, HistoryOf(layout, primary)) {}
+        altered(layout, primary, 2, std::make_shared<const RowHistory>(HistoryOf(layout, primary))) {}
 
   static RowHistory HistoryOf(const RecordLayout& layout, const IndexCodec& primary) {
     RowHistory history{.versions = {{100}},

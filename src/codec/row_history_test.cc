@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -115,7 +116,7 @@ class AlteredTable {
   void MakeCodec() {
     ASSERT_TRUE(IsSound(history_, layout()));
     primary_ = std::make_unique<IndexCodec>(IndexCodec::Primary(layout(), IndexId(9), key_));
-    codec_ = std::make_unique<RowCodec>(layout(), *primary_, version_, history_);
+    codec_ = std::make_unique<RowCodec>(layout(), *primary_, version_, std::make_shared<const RowHistory>(history_));
   }
 
   std::deque<RecordLayout> layouts_;
@@ -269,21 +270,38 @@ TEST(RowHistory, HistoriesThatForgetAColumnAreNotSound) {
   EXPECT_FALSE(IsSound({.versions = {}, .dropped = {}, .initial_values = {long_text}}, layout));
 }
 
-TEST(RowHistory, ThreadsShareAPlan) {
-  AlteredTable table(5);
-  const OldRow old = WriteRow(&table);
-  table.Alter();
-  const DecodePlan plan = table.codec().Plan(ColumnSet::All(table.layout().columns.size()));
-  std::vector<std::thread> threads;
-  for (unsigned thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&] {
-      for (unsigned round = 0; round < 100; ++round) {
+// Each thread reads the rows from another one on, so that versions are met first by one or by several; some have plans of
+// their own.
+TEST(RowHistory, ThreadsThatMeetVersionsTogetherReadTheSame) {
+  constexpr size_t kThreads = 4;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    AlteredTable table(seed);
+    std::vector<OldRow> rows;
+    for (unsigned step = 0; step < 6; ++step) {
+      rows.push_back(WriteRow(&table));
+      table.Alter();
+    }
+    const ColumnSet all = ColumnSet::All(table.layout().columns.size());
+    const DecodePlan shared = table.codec().Plan(all);
+    std::latch all_begin(kThreads);
+    const auto read = [&](size_t thread) {
+      const DecodePlan plan = thread % 2 == 0 ? shared : table.codec().Plan(all);
+      all_begin.arrive_and_wait();
+      for (size_t count = 0; count < rows.size(); ++count) {
+        const OldRow& old = rows[(count + thread / 2) % rows.size()];
         TestRecord back(table.layout());
         EXPECT_TRUE(table.codec().Decode(plan, old.key, old.row, back.data()).ok());
+        for (size_t column = 0; column < table.layout().columns.size(); ++column) {
+          if (!table.layout().columns[column].stored) continue;
+          EXPECT_EQ(Found(table, back, column), Expected(table, old, column));
+        }
       }
-    });
+    };
+    std::vector<std::thread> threads;
+    for (size_t thread = 0; thread < kThreads; ++thread) threads.emplace_back(read, thread);
+    for (std::thread& thread : threads) thread.join();
   }
-  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

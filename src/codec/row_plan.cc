@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What filling a set of columns from rows takes, worked out once for a statement.
 #include "codec/collation.h"
-#include "codec/earlier_plans.h"
+#include "codec/earlier_versions.h"
 #include "codec/row_codec.h"
 
 namespace cairn::codec {
@@ -91,7 +91,7 @@ DecodePlan RowCodec::Plan(const ColumnSet& wanted) const {
     add_null_bit(column);
   }
   while (!plan.variables_.empty() && plan.variables_.back().form == Form::kUnwanted) plan.variables_.pop_back();
-  if (!earlier_.empty()) plan.earlier_ = std::make_shared<EarlierPlans>(wanted, earlier_.size());
+  if (earlier_ != nullptr) plan.earlier_ = std::make_shared<EarlierPlans>(wanted, earlier_->made.count());
   return plan;
 }
 

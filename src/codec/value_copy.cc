@@ -57,7 +57,7 @@ bool SameBytes(const ColumnLayout& column, const uint8_t* a, const uint8_t* b) {
 bool IsNull(const ColumnLayout& column, const uint8_t* record) { return IsNullIn(column, record); }
 
 void MakeNull(const RecordLayout& layout, size_t column, uint8_t* record) {
-  StoreNull(layout.columns[column], layout.default_record, record);
+  StoreNull(layout.columns[column], layout.default_record.view(), record);
 }
 
 void RebaseChange(const RecordLayout& layout, const uint8_t* current, uint8_t* old_record, uint8_t* new_record) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -252,7 +253,7 @@ TEST(FormatVectors, OldRows) {
       SetFromWord(layout, column, Words(values[column])[0], &expected);
     }
     const IndexCodec primary = IndexCodec::Primary(layout, IndexId(1), {});
-    const RowCodec codec(layout, primary, 3, spec.history);
+    const RowCodec codec(layout, primary, 3, std::make_shared<const RowHistory>(spec.history));
     ByteBuffer key;
     primary.EncodePrimaryKey(expected.data(), 7, &key);
     const std::string row = FromHex(JoinHex(Words(sections[2]), 0));

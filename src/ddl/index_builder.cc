@@ -93,7 +93,7 @@ Status IndexBuilder::ScanRows(std::vector<Sorting>* sortings) {
     }
   }
   const codec::DecodePlan plan = table_->rows().Plan(wanted);
-  std::string record = table_->layout().default_record;
+  std::string record(table_->layout().default_record.view());
   record.resize(table_->layout().record_bytes);
   auto* const bytes = reinterpret_cast<uint8_t*>(record.data());
   const IndexBounds bounds(table_->primary().id());

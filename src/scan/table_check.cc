@@ -20,7 +20,7 @@ class Checker {
         options_(options),
         result_(result),
         snapshot_(store.TakeSnapshot()),
-        record_(table.layout().default_record),
+        record_(table.layout().default_record.view()),
         plan_(table.rows().Plan(codec::ColumnSet::All(table.layout().columns.size()))) {
     record_.resize(table.layout().record_bytes);
   }

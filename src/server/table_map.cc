@@ -150,7 +150,7 @@ Status LayoutOf(const TABLE& table, codec::RecordLayout* layout) {
   const TABLE_SHARE& share = *table.s;
   layout->record_bytes = share.reclength;
   layout->null_bytes = share.null_bytes;
-  layout->default_record.assign(reinterpret_cast<const char*>(share.default_values), share.reclength);
+  layout->default_record = SharedBytes(std::string(AsBytes(share.default_values, share.reclength)));
   layout->columns.assign(share.fields, ColumnLayout());
   for (uint i = 0; i < share.fields; ++i) {
     layout->columns[i].column_id = i + 1;
