@@ -2,6 +2,8 @@
 // Null bits first, then the columns one after the other.
 #include "catalog/plain_layout.h"
 
+#include <utility>
+
 namespace cairn::catalog {
 
 using codec::ColumnType;
@@ -64,6 +66,17 @@ Status PlainLayoutOf(const TableDef& def, const CollationById& collation_by_id, 
   }
   layout->record_bytes = offset;
   layout->default_record = {};
+  return Status::Ok();
+}
+
+Status PlainAccessOf(const std::shared_ptr<Table>& table, const CollationById& collation_by_id,
+                     std::shared_ptr<TableAccess>* access) {
+  *access = table->plain_access();
+  if (*access != nullptr) return Status::Ok();
+  codec::RecordLayout layout;
+  CAIRN_RETURN_IF_ERROR(PlainLayoutOf(table->def(), collation_by_id, &layout));
+  CAIRN_RETURN_IF_ERROR(TableAccess::Make(table, std::move(layout), access));
+  table->SetPlainAccess(*access);
   return Status::Ok();
 }
 

@@ -30,6 +30,8 @@ struct FileDensity {
   std::atomic<double> bytes_per_entry{0};  // 0: no files
 };
 
+class TableAccess;
+
 // Thread rule: all methods from any thread. The definition never changes; a table that is altered,
 // renamed or truncated is another object.
 class Table {
@@ -127,6 +129,10 @@ class Table {
 
   void InvalidateStatistics() { statistics_.store(nullptr); }
 
+  // What PlainAccessOf() made last (plain_layout.h), as long as somebody keeps it; else null.
+  std::shared_ptr<TableAccess> plain_access() const { return plain_access_.load().lock(); }
+  void SetPlainAccess(const std::shared_ptr<TableAccess>& access) { plain_access_.store(access); }
+
  private:
   const TableDef def_;
   const uint64_t visible_since_;
@@ -140,6 +146,7 @@ class Table {
   std::atomic<uint64_t> loaded_since_{0};
   std::atomic<bool> has_build_{false};
   std::atomic<std::shared_ptr<const TableBuild>> build_;
+  std::atomic<std::weak_ptr<TableAccess>> plain_access_;  // which keeps the table
 };
 
 }  // namespace cairn::catalog

@@ -54,9 +54,7 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
   void OpenCatalog() { ASSERT_TRUE(catalog::Catalog::Open(store.get(), &catalog).ok()); }
 
   void Bind(std::shared_ptr<catalog::Table> table) {
-    codec::RecordLayout plain;
-    ASSERT_TRUE(catalog::PlainLayoutOf(table->def(), nullptr, &plain).ok());
-    ASSERT_TRUE(catalog::TableAccess::Make(table, std::move(plain), &plain_access).ok());
+    ASSERT_TRUE(catalog::PlainAccessOf(table, nullptr, &plain_access).ok());
     ASSERT_TRUE(catalog::TableAccess::Make(std::move(table), layout, &access).ok());
   }
   void FindAndBind() {

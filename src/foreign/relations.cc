@@ -75,11 +75,8 @@ Status Relations::NodeOf(const std::string& name, Node** node) {
   made->name = name;
   Status status = catalog_->Find(name, &made->table);
   if (status.ok()) {
-    codec::RecordLayout layout;
-    CAIRN_RETURN_IF_ERROR(catalog::PlainLayoutOf(made->table->def(), collation_by_id_, &layout));
-    const size_t column_count = layout.columns.size();
-    CAIRN_RETURN_IF_ERROR(catalog::TableAccess::Make(made->table, std::move(layout), &made->access));
-    made->plan.emplace(made->access->rows().Plan(codec::ColumnSet::All(column_count)));
+    CAIRN_RETURN_IF_ERROR(catalog::PlainAccessOf(made->table, collation_by_id_, &made->access));
+    made->plan.emplace(made->access->rows().Plan(codec::ColumnSet::All(made->access->layout().columns.size())));
     for (size_t i = 1; i < made->access->indexes().size(); ++i) {
       made->has_index_on_virtual_column |= made->access->HasVirtualColumn(i);
     }
