@@ -77,6 +77,20 @@ TEST_F(CatalogPartitionsTest, ACopyTakesThePlaceOfWhatThereWas) {
   EXPECT_EQ(dropped.size(), 2u);
 }
 
+// EXCHANGE PARTITION leaves a table with partitions of several versions. Of a copy there is one.
+TEST_F(CatalogPartitionsTest, WhatACopyWasToReplaceComesBackWhateverItsVersions) {
+  for (const char* copy : {"d/#sql-backup-1-2", "d/#sql-alter-1-2"}) {
+    Create(copy + std::string("#P#p0"), "older");
+    Create(copy + std::string("#P#p1"), "newer");
+  }
+  ASSERT_TRUE(catalog->RenamePartitionsOf("d/#sql-backup-1-2", "d/t").ok());
+  EXPECT_TRUE(catalog->RenamePartitionsOf("d/#sql-alter-1-2", "d/u").Is(Code::kAlreadyExists));
+  LosePower();
+  EXPECT_EQ(All(), (Names{"d/#sql-alter-1-2#P#p0", "d/#sql-alter-1-2#P#p1", "d/t#P#p0", "d/t#P#p1"}));
+  EXPECT_EQ(VersionOf("d/t#P#p0"), "older");
+  EXPECT_EQ(VersionOf("d/t#P#p1"), "newer");
+}
+
 TEST_F(CatalogPartitionsTest, AllAreDroppedAtOnce) {
   for (const char* name : {"d/t", "d/t#P#p0", "d/t#P#p1", "d/tt#P#p0"}) Create(name);
   ASSERT_TRUE(catalog->DropPartitionsOf("d/t").ok());
