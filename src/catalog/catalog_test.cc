@@ -210,6 +210,31 @@ TEST_F(CatalogTest, RedefiningTakesNamesOnly) {
   EXPECT_TRUE(catalog->Redefine({wider}).Is(Code::kInvalidArgument));
 }
 
+TEST_F(CatalogTest, AVarcharMayGetLongerAndKeepsItsIndexes) {
+  TableDef def = Def("d/one");
+  def.columns[1] = {.column_id = 2, .name = "b", .type = 5, .nullable = true, .data_bytes_max = 9, .length_bytes = 1};
+  const TableDef old = Create(def)->def();
+  TableDef longer = def;
+  longer.columns[1].data_bytes_max = 300;
+  longer.columns[1].length_bytes = 2;
+  ASSERT_TRUE(catalog->Redefine({longer}).ok());
+  LosePower();
+  const TableDef found = Find("d/one")->def();
+  EXPECT_EQ(found.columns, longer.columns);
+  EXPECT_EQ(found.indexes, old.indexes);
+  EXPECT_EQ(found.schema_version, 1u);
+  EXPECT_TRUE(found.earlier_versions.empty());
+
+  TableDef prefix = longer, text = longer, collated = longer, not_null = longer;
+  prefix.indexes[1].parts[0].prefix_bytes = 9;
+  text.columns[1].type = 6;
+  collated.columns[1].collation_id = 8;
+  not_null.columns[1].nullable = false;
+  for (const TableDef& wrong : {def, prefix, text, collated, not_null}) {
+    EXPECT_TRUE(catalog->Redefine({wrong}).Is(Code::kInvalidArgument));
+  }
+}
+
 TEST_F(CatalogTest, IndexesMayChangeNamesAndPlaces) {
   const auto secondary = [](const char* name, std::vector<KeyPartDef> parts) {
     return IndexDef{.id = {}, .name = name, .kind = IndexKind::kSecondary, .parts = std::move(parts)};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "codec/record_layout.h"
+
 namespace cairn::catalog {
 namespace {
 
@@ -14,10 +16,14 @@ const ColumnDef* FindColumn(const std::vector<ColumnDef>& columns, uint32_t id) 
   return nullptr;
 }
 
-// Whether values of the two are the same bytes, in rows and in keys.
-bool SameValues(const ColumnDef& a, const ColumnDef& b) {
-  return a.type == b.type && a.nullable == b.nullable && a.is_unsigned == b.is_unsigned && a.stored == b.stored &&
-         a.data_bytes_max == b.data_bytes_max && a.length_bytes == b.length_bytes && a.collation_id == b.collation_id;
+// Whether values of the one column are values of the other in the same bytes, in rows and in keys. How long a VARCHAR may be is in none of them.
+bool KeepsValues(const ColumnDef& from, const ColumnDef& to) {
+  if (from.type != to.type || from.nullable != to.nullable || from.is_unsigned != to.is_unsigned || from.stored != to.stored ||
+      from.collation_id != to.collation_id) {
+    return false;
+  }
+  if (from.type == static_cast<uint8_t>(codec::ColumnType::kVarchar)) return from.data_bytes_max <= to.data_bytes_max;
+  return from.data_bytes_max == to.data_bytes_max && from.length_bytes == to.length_bytes;
 }
 
 std::vector<uint32_t> StoredIds(const TableDef& def) {
@@ -70,7 +76,7 @@ Status KeepColumns(const TableDef& from, TableDef* to) {
       continue;
     }
     const ColumnDef* old = FindColumn(from.columns, column.column_id);
-    if (old == nullptr || !SameValues(*old, column)) return Status::InvalidArgument("another form of a column");
+    if (old == nullptr || !KeepsValues(*old, column)) return Status::InvalidArgument("another form of a column");
     column.initial = old->initial;
     column.initial_value = old->initial_value;
   }

@@ -9,7 +9,7 @@ namespace cairn::catalog {
 
 // Makes `to` the successor of `from`, the definition of an existing table, whose rows stay as they are.
 //
-// In `to`, a column that `from` has too carries its column_id, and may have another name and place; a new one has
+// In `to`, a column that `from` has too carries its column_id, and may have another name and place, and a VARCHAR be longer; a new one has
 // column_id 0, and if it is stored, what it is in the existing rows (`initial`). Indexes may have other names and places. Given here: ids of
 // table, indexes and new columns, the schema version and all that is known of earlier ones.
 //

@@ -243,6 +243,48 @@ TEST(IndexCodec, DescendingPartsAreTheInvertedBytes) {
   }
 }
 
+RecordLayout WithLongerVarchars(RecordLayout layout) {
+  uint32_t added = 0;
+  for (ColumnLayout& column : layout.columns) {
+    column.offset += added;
+    if (column.type != ColumnType::kVarchar) continue;
+    added += 250 + 2 - column.length_bytes;
+    column.data_bytes_max += 250;
+    column.length_bytes = 2;
+    column.pack_length = column.length_bytes + column.data_bytes_max;
+  }
+  layout.record_bytes += added;
+  return layout;
+}
+
+TEST(IndexCodec, HowLongAVarcharMayBeIsInNoEntry) {
+  for (uint64_t seed = 0; seed < kTables; ++seed) {
+    const Table table(seed);
+    const RecordLayout layout = WithLongerVarchars(table.layout);
+    const IndexCodec primary = IndexCodec::Primary(layout, IndexId(9), table.primary_parts);
+    const IndexCodec index = IndexCodec::Secondary(layout, IndexId(0x01020304), table.parts, table.unique, primary);
+    const EntryPlan plan = index.Plan(ColumnSet::All(layout.columns.size()));
+    for (size_t row = 0; row < kRows; ++row) {
+      const TestRecord& shorter = table.rows[row];
+      TestRecord record(layout), back(layout);
+      for (size_t column = 0; column < layout.columns.size(); ++column) {
+        shorter.IsNull(column) ? record.SetNull(column) : record.Set(column, shorter.Get(column));
+      }
+      ByteBuffer primary_key, key, value;
+      primary.EncodePrimaryKey(record.data(), row, &primary_key);
+      index.EncodeEntry(record.data(), primary_key.view(), &key, &value);
+      const Table::Entry entry = table.EntryOf(row);
+      ASSERT_EQ(primary_key.view(), entry.primary_key) << "seed " << seed << " row " << row;
+      ASSERT_EQ(key.view(), entry.key) << "seed " << seed << " row " << row;
+      ASSERT_EQ(value.view(), entry.value) << "seed " << seed << " row " << row;
+      ASSERT_TRUE(index.DecodeColumns(plan, entry.key, entry.value, back.data()).ok());
+      for (size_t column = 0; column < layout.columns.size(); ++column) {
+        ASSERT_TRUE(!index.Covers(column) || back.SameAs(record, column)) << "seed " << seed << " row " << row;
+      }
+    }
+  }
+}
+
 TEST(IndexCodec, UniqueKeysOfEqualValuesAreEqualUnlessNull) {
   for (uint64_t seed = 0; seed < kTables; ++seed) {
     const Table table(seed);

@@ -37,7 +37,7 @@ class AlteredTable {
   const RowHistory& history() const { return history_; }
   uint32_t version() const { return version_; }
 
-  // Drops, adds and moves columns; those of the primary key are only moved.
+  // Drops, adds and moves columns, and makes VARCHARs longer; those of the primary key are not dropped.
   void Alter() {
     std::vector<uint32_t> ids;
     for (const ColumnLayout& column : layout().columns) {
@@ -50,7 +50,7 @@ class AlteredTable {
     for (const ColumnLayout& column : layout().columns) {
       const bool in_key = std::find(key_ids.begin(), key_ids.end(), column.column_id) != key_ids.end();
       if (in_key || !random.OneIn(4)) {
-        columns.push_back(column);
+        columns.push_back(random.OneIn(3) ? Longer(column) : column);
       } else if (column.stored) {
         Drop(column);
       }
@@ -79,6 +79,14 @@ class AlteredTable {
   Randomly random;
 
  private:
+  ColumnLayout Longer(ColumnLayout column) {
+    if (column.type != ColumnType::kVarchar) return column;
+    column.data_bytes_max += static_cast<uint32_t>(1 + random.Below(300));
+    column.length_bytes = column.data_bytes_max < 256 ? 1 : 2;
+    column.pack_length = column.length_bytes + column.data_bytes_max;
+    return column;
+  }
+
   void Drop(const ColumnLayout& column) {
     history_.dropped.push_back({.column_id = column.column_id, .type = column.type, .nullable = column.nullable,
                                 .pack_length = column.pack_length});

@@ -34,6 +34,14 @@ Status TakeInitialValue(const TABLE& altered, Field* field, const codec::ColumnL
 
 }  // namespace
 
+bool OnlyGrows(const Field& before, const Column_definition& after) {
+  const enum_field_types type = before.real_type();
+  const bool is_varchar = type == MYSQL_TYPE_VARCHAR || type == MYSQL_TYPE_VARCHAR_COMPRESSED;
+  const bool is_same_kind = after.type_handler() == before.type_handler() && after.charset == before.charset() &&
+                            (after.compression_method() == nullptr) == (before.compression_method() == nullptr);
+  return is_varchar && is_same_kind && after.length > before.field_length;
+}
+
 std::vector<AlterContext*> ContextsOf(const Alter_inplace_info& changes) {
   std::vector<AlterContext*> contexts;
   if (changes.group_commit_ctx == nullptr) {

@@ -18,7 +18,11 @@ inline constexpr alter_table_operations kDictionaryOnly =
     ALTER_COLUMN_OPTION | ALTER_DROP_CHECK_CONSTRAINT | ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_ORDER |
     ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT | ALTER_ADD_STORED_BASE_COLUMN | ALTER_DROP_STORED_COLUMN |
     ALTER_STORED_COLUMN_ORDER | ALTER_ADD_VIRTUAL_COLUMN | ALTER_DROP_VIRTUAL_COLUMN | ALTER_VIRTUAL_COLUMN_ORDER |
-    ALTER_VIRTUAL_GCOL_EXPR | ALTER_COLUMN_COLUMN_FORMAT | ALTER_PARTITIONED;
+    ALTER_VIRTUAL_GCOL_EXPR | ALTER_COLUMN_COLUMN_FORMAT | ALTER_PARTITIONED | ALTER_COLUMN_TYPE_CHANGE_BY_ENGINE |
+    ALTER_COLUMN_INDEX_LENGTH;
+
+// Whether the one change of a column's type that leaves its values as they are is made: a VARCHAR or VARBINARY may be longer afterwards.
+bool OnlyGrows(const Field& before, const Column_definition& after);
 
 // One table, or one partition of it, on its way through ALTER TABLE. The server deletes it.
 class AlterContext final : public inplace_alter_handler_ctx {

@@ -164,6 +164,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int rename_table(const char* from, const char* to) override;
   int delete_table(const char* name) override;
   int truncate() override;
+  bool can_convert_nocopy(const Field& before, const Column_definition& after) const override;
+  Compare_keys compare_key_parts(const Field& before, const Column_definition& after, const KEY_PART_INFO& old_part,
+                                 const KEY_PART_INFO& new_part) const override;
   bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
   enum_alter_inplace_result check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) override;
   bool prepare_inplace_alter_table(TABLE* altered, Alter_inplace_info* changes) override;

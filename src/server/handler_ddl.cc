@@ -228,6 +228,17 @@ bool Handler::check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table
   return table_changes != IS_EQUAL_YES || numbers_differ ? COMPATIBLE_DATA_NO : COMPATIBLE_DATA_YES;
 }
 
+bool Handler::can_convert_nocopy(const Field& before, const Column_definition& after) const { return OnlyGrows(before, after); }
+
+// An index on a whole column has it whole afterwards, unless it is too long for one.
+Compare_keys Handler::compare_key_parts(const Field& before, const Column_definition& after, const KEY_PART_INFO& old_part,
+                                        const KEY_PART_INFO& new_part) const {
+  if (!OnlyGrows(before, after)) return handler::compare_key_parts(before, after, old_part, new_part);
+  if (old_part.length == new_part.length) return Compare_keys::Equal;
+  const bool stays_whole = old_part.length == before.key_length() && new_part.length == after.length;
+  return stays_whole ? Compare_keys::EqualButKeyPartLength : Compare_keys::NotEqual;
+}
+
 // Whether AUTO_INCREMENT = n comes with what has no counter, or not one alone, or has a way of its own to be altered.
 static bool SetsCounterByCopy(const TABLE& table, const TABLE& altered, const Alter_inplace_info& changes) {
   if ((changes.create_info->used_fields & HA_CREATE_USED_AUTO) == 0) return false;
