@@ -134,6 +134,7 @@ void PointLocks::ReleaseAll(LockOwner& owner) {
     RemoveHolder(shard, request);
   }
   owner.lock_count_.store(0, std::memory_order_relaxed);
+  owner.is_waited_for_ = false;
 }
 
 bool PointLocks::Holds(LockOwner& owner, ByteView key, LockMode mode) const {

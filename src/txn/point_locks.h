@@ -31,8 +31,8 @@ namespace cairn::txn {
 //
 // Without conflicts only a shard's mutex is taken. Each owner sleeps on a condition variable of its own.
 //
-// Deadlocks are looked for when a wait begins, by walking what the waiter waits for, depth first. The
-// victim is whom the observer prefers, else the one in the cycle with the least weight (locks +
+// Deadlocks are looked for when a wait begins of somebody who is waited for, by walking what he waits for, depth first, in time
+// proportional to the queues come to. The victim is whom the observer prefers, else the one in the cycle with the least weight (locks +
 // changes), and among equals the one that closed the cycle.
 class PointLocks final : public RowLocks {
  public:
@@ -61,6 +61,8 @@ class PointLocks final : public RowLocks {
   std::vector<LockRow> ListLocks(size_t count_max) const override;
   std::vector<WaitRow> ListWaits() const override;
   std::vector<DeadlockRow> ListDeadlocks() const override;
+  // How many blockers all searches for deadlocks have looked at.
+  uint64_t searched_count() const { return searched_count_.load(std::memory_order_relaxed); }
 
  private:
   struct AlignedShard;
@@ -93,9 +95,11 @@ class PointLocks final : public RowLocks {
 
   std::atomic<uint64_t> waiting_count_{0};
   std::atomic<uint64_t> deadlock_count_{0};
+  std::atomic<uint64_t> searched_count_{0};
 
   mutable std::mutex wait_mutex_;
   uint64_t visit_epoch_ = 0;           // guarded by wait_mutex_
+  uint64_t last_wait_number_ = 0;      // guarded by wait_mutex_
   std::deque<DeadlockRow> deadlocks_;  // guarded by wait_mutex_
 };
 

@@ -3,8 +3,10 @@
 #include "txn/point_locks_wait.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <chrono>
+#include <unordered_map>
 
 namespace cairn::txn {
 namespace {
@@ -59,7 +61,13 @@ void PointLocks::Wait::Enqueue(LockEntry* entry) {
   request_->upgrades = mine_;
   request_->since_us = locks_.options_.now_us();
   ++owner_.wait_count_;
+  owner_.wait_number_ = ++locks_.last_wait_number_;
   SetEnd();
+  // Who comes to hold the lock while others wait for it is told in GrantWaiters(). An upgrade tells itself as well: it may be given up,
+  // and those who came behind it wait for its weaker lock.
+  if (entry->waiters == nullptr) {
+    for (LockRequest* held = entry->holders; held != nullptr; held = held->next) held->owner->is_waited_for_ = true;
+  }
   // Upgrades go before all others: nobody else can be served before they are.
   LockRequest** link = &entry->waiters;
   while (*link != nullptr && (mine_ == nullptr || (*link)->upgrades != nullptr)) link = &(*link)->next;
@@ -73,8 +81,10 @@ void PointLocks::Wait::Enqueue(LockEntry* entry) {
 }
 
 // True when this owner is a victim. Other victims end their own waits when they wake; their
-// edges are gone from the graph at once.
+// edges are gone from the graph at once. A cycle comes back to this owner, for whom nobody waits but those who want what it holds:
+// at the end of a queue nobody is behind it, and an upgrade holds what it wants.
 bool PointLocks::Wait::BreakDeadlocks() {
+  if (!owner_.is_waited_for_) return false;
   while (LockOwner* victim = locks_.FindVictim(owner_)) {
     if (victim == &owner_) return true;
     locks_.EndWait(*victim, /*victim=*/true);
@@ -207,6 +217,7 @@ void PointLocks::GrantWaiters(LockShard& shard, LockEntry* entry) {
     // A victim that has not woken yet takes itself out and then lets the next ones in.
     if (owner.waiting_for_ != waiter) return;
     entry->waiters = waiter->next;
+    if (entry->waiters != nullptr) owner.is_waited_for_ = true;
     if (waiter->upgrades != nullptr) {
       waiter->upgrades->mode = LockMode::kExclusive;
       if (waiter->upgrades->count != kLockCountMax) ++waiter->upgrades->count;
@@ -233,20 +244,26 @@ void PointLocks::TellOvertaken(LockRequest* first, LockOwner& by) {
   }
 }
 
+// Who waits in a queue waits for all that those before it in the same mode wait for. So it goes on from the hindmost of them that the search has
+// come to (`known_of`), and a queue is gone through once for each mode, not once for each who waits in it. Upgrades stand apart, but no
+// two of them wait for one lock: they would be a deadlock.
 LockOwner* PointLocks::FindVictim(LockOwner& start) {
   const uint64_t epoch = ++visit_epoch_;
   start.visit_epoch_ = epoch;
   start.visited_from_ = nullptr;
   std::vector<LockOwner*> open = {&start};
+  std::unordered_map<const LockEntry*, std::array<const LockRequest*, 2>> known_of;
+  uint64_t searched_count = 0;
   LockOwner* last = nullptr;
   while (!open.empty() && last == nullptr) {
     LockOwner* owner = open.back();
     open.pop_back();
     const LockRequest& wait = *owner->waiting_for_;
-    // It then waits for all that those before it in the queue wait for, so their own blockers are found with its: a queue for a row that
-    // many want to change is gone through once, not once for each who waits in it.
-    const bool covers_queue = wait.mode == LockMode::kExclusive && wait.upgrades == nullptr;
-    ForEachBlocker(wait, [&](LockOwner& blocker) {
+    const LockRequest* none = nullptr;
+    const LockRequest*& known = wait.upgrades != nullptr ? none : known_of[wait.entry][static_cast<size_t>(wait.mode)];
+    if (known != nullptr && owner->wait_number_ < known->owner->wait_number_) continue;
+    const auto visit = [&](LockOwner& blocker) {
+      ++searched_count;
       if (&blocker == &start) {
         last = owner;
         return false;
@@ -254,11 +271,14 @@ LockOwner* PointLocks::FindVictim(LockOwner& start) {
       if (blocker.visit_epoch_ != epoch && blocker.waiting_for_ != nullptr) {
         blocker.visit_epoch_ = epoch;
         blocker.visited_from_ = owner;
-        if (!covers_queue || blocker.waiting_for_->entry != wait.entry) open.push_back(&blocker);
+        open.push_back(&blocker);
       }
       return true;
-    });
+    };
+    ForEachBlocker(wait, visit, known);
+    known = &wait;
   }
+  searched_count_.fetch_add(searched_count, std::memory_order_relaxed);
   if (last == nullptr) return nullptr;
   std::vector<LockOwner*> cycle;
   for (LockOwner* owner = last; owner != nullptr; owner = owner->visited_from_) cycle.push_back(owner);

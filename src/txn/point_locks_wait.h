@@ -18,18 +18,23 @@ struct alignas(64) PointLocks::AlignedShard {
 bool IsCompatible(const LockEntry& entry, const LockOwner& owner, LockMode mode);
 
 // The blockers of a waiting request: who holds in conflict with it, and who waits before it in conflict.
-// Calls `visit(LockOwner&)` for each; stops when it returns false.
+// Calls `visit(LockOwner&)` once for each; stops when it returns false.
+// `known`: null, or another that waits before it for the same mode, and is no upgrade. It and its own blockers, which all are the
+// waiter's too, are left out.
 template <typename Visit>
-void ForEachBlocker(const LockRequest& waiter, Visit visit) {
+void ForEachBlocker(const LockRequest& waiter, Visit visit, const LockRequest* known = nullptr) {
   const auto conflicts = [&waiter](const LockRequest& other) {
     return other.owner != waiter.owner &&
            (other.mode == LockMode::kExclusive || waiter.mode == LockMode::kExclusive);
   };
-  for (LockRequest* other = waiter.entry->holders; other != nullptr; other = other->next) {
-    if (conflicts(*other) && !visit(*other->owner)) return;
+  if (known == nullptr) {
+    for (LockRequest* other = waiter.entry->holders; other != nullptr; other = other->next) {
+      if (conflicts(*other) && !visit(*other->owner)) return;
+    }
   }
-  for (LockRequest* other = waiter.entry->waiters; other != &waiter; other = other->next) {
-    if (conflicts(*other) && !visit(*other->owner)) return;
+  for (LockRequest* other = known == nullptr ? waiter.entry->waiters : known->next; other != &waiter; other = other->next) {
+    const bool was_among_holders = other->upgrades != nullptr && waiter.mode == LockMode::kExclusive;
+    if (!was_among_holders && conflicts(*other) && !visit(*other->owner)) return;
   }
 }
 

@@ -136,6 +136,9 @@ class LockOwner {
 
   // Guarded by the lock table's wait mutex.
   LockRequest* waiting_for_ = nullptr;
+  uint64_t wait_number_ = 0;  // of its last wait, in the order in which all began
+  // A lock that it holds has waiters, or had some. ReleaseAll() takes it back, as nobody finds the owner any more who could set it.
+  bool is_waited_for_ = false;
   uint64_t visit_epoch_ = 0;
   LockOwner* visited_from_ = nullptr;
 
