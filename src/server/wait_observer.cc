@@ -13,6 +13,12 @@ namespace {
 THD* ThdOf(const txn::LockOwner& owner) { return static_cast<THD*>(owner.user_data()); }
 }  // namespace
 
+// Only these ask who the blocker is. A wait that began before the server was told to hold group commits up is no reason to end one earlier.
+bool ServerWaitObserver::WantsBlockers(txn::LockOwner& waiter) {
+  const THD* thd = ThdOf(waiter);
+  return thd != nullptr && (thd->rgi_slave != nullptr || opt_binlog_commit_wait_count != 0);
+}
+
 void ServerWaitObserver::OnWait(txn::LockOwner& waiter, txn::LockOwner& blocker) {
   if (ThdOf(waiter) != nullptr) thd_rpl_deadlock_check(ThdOf(waiter), ThdOf(blocker));
 }
@@ -20,6 +26,7 @@ void ServerWaitObserver::OnWait(txn::LockOwner& waiter, txn::LockOwner& blocker)
 void ServerWaitObserver::OnSleep(txn::LockOwner& waiter) {
   THD* thd = ThdOf(waiter);
   if (thd == nullptr) return;
+  thd_rpl_deadlock_check(thd, nullptr);  // that it has waited is in the binary log, whoever the blocker is
   thd_wait_begin(thd, THD_WAIT_ROW_LOCK);
   thd_proc_info(thd, "Waiting for row lock");
 }

@@ -6,10 +6,11 @@
 
 namespace cairn::server {
 
-// Reports waits to replication (which may kill the blocker to keep the commit order), to the thread
-// pool and to the process list. Thread rule: see txn::WaitObserver.
+// Reports waits to replication (which may kill the blocker to keep the commit order), to a group commit that waits for more to join it
+// (and no longer when somebody waits for one of its own), to the thread pool and to the process list. Thread rule: see txn::WaitObserver.
 class ServerWaitObserver final : public txn::WaitObserver {
  public:
+  bool WantsBlockers(txn::LockOwner& waiter) override;
   void OnWait(txn::LockOwner& waiter, txn::LockOwner& blocker) override;
   void OnSleep(txn::LockOwner& waiter) override;
   void OnWake(txn::LockOwner& waiter) override;

@@ -27,6 +27,7 @@ struct LockRequest {
   uint32_t count = 1;                  // times locked; kLockCountMax sticks
   LockMode mode = LockMode::kShared;
   bool granted = false;
+  bool wants_blockers = false;         // a waiter whose blockers the observer is told of
 };
 
 // A lock taken this often is kept until ReleaseAll.

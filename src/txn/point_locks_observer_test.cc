@@ -19,6 +19,7 @@ using Code = Status::Code;
 
 class RecordingObserver final : public WaitObserver {
  public:
+  bool WantsBlockers(LockOwner&) override { return wants_blockers; }
   void OnWait(LockOwner& waiter, LockOwner& blocker) override {
     last_waiter = waiter.id();
     last_blocker = blocker.id();
@@ -33,7 +34,7 @@ class RecordingObserver final : public WaitObserver {
   }
   std::atomic<uint64_t> last_waiter{0}, last_blocker{0}, killed_id{0}, preferred_victim_id{0};
   std::atomic<int> waits{0}, sleeps{0}, wakes{0};
-  std::atomic<bool> interrupt_blocker{false};
+  std::atomic<bool> interrupt_blocker{false}, wants_blockers{true};
 };
 
 TEST(PointLocksObserver, HearsOfWaitsAndDecidesAboutVictims) {
@@ -77,6 +78,29 @@ TEST(PointLocksObserver, MayInterruptTheBlocker) {
   EXPECT_EQ(waiter.Join(), Code::kOk);
   locks.ReleaseAll(a);
   locks.ReleaseAll(c);
+}
+
+TEST(PointLocksObserver, HearsOfEachBlockerOnceAndOnlyWhereItWants) {
+  RecordingObserver observer;
+  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
+  Owner a{1}, b{2}, c{3}, d{4};
+  ASSERT_TRUE(locks.Lock(a, "x", kS, nullptr).ok());
+  ASSERT_TRUE(locks.Lock(b, "x", kS, nullptr).ok());
+  Waiter upgrade(locks, a, "x", kX);
+  while (observer.sleeps != 1) std::this_thread::yield();
+  EXPECT_EQ(observer.waits, 1);
+  Waiter behind_it(locks, c, "x", kX);  // which both holds and waits
+  while (observer.sleeps != 2) std::this_thread::yield();
+  EXPECT_EQ(observer.waits, 3);
+  observer.wants_blockers = false;
+  Waiter untold(locks, d, "x", kX);
+  while (observer.sleeps != 3) std::this_thread::yield();
+  EXPECT_EQ(observer.waits, 3);
+  for (auto [owner, next] : {std::pair{&b, &upgrade}, std::pair{&a, &behind_it}, std::pair{&c, &untold}}) {
+    locks.ReleaseAll(*owner);
+    EXPECT_EQ(next->Join(), Code::kOk);
+  }
+  locks.ReleaseAll(d);
 }
 
 // Is told of one wait and does not return from that until it may.
@@ -127,6 +151,7 @@ TEST(PointLocksObserver, UserDataStaysWhileAnObserverLooksAtIt) {
 // Keeps who was said to wait for whom.
 class PairsObserver final : public WaitObserver {
  public:
+  bool WantsBlockers(LockOwner& waiter) override { return waiter.id() != not_of_id; }
   void OnWait(LockOwner& waiter, LockOwner& blocker) override {
     std::lock_guard lock(mutex_);
     pairs_.emplace(waiter.id(), blocker.id());
@@ -138,6 +163,7 @@ class PairsObserver final : public WaitObserver {
   void Await(uint64_t waiter, uint64_t blocker) const {
     while (!Has(waiter, blocker)) std::this_thread::yield();
   }
+  std::atomic<uint64_t> not_of_id{0};
 
  private:
   mutable std::mutex mutex_;
@@ -153,7 +179,8 @@ class OvertakingTest : public ::testing::Test {
     exclusive.emplace(locks, c, "k", kX);
     observer.Await(3, 1);
     shared.emplace(locks, d, "k", kS);
-    observer.Await(4, 3);
+    AwaitWaiting(locks, 2);
+    if (observer.not_of_id != 4) observer.Await(4, 3);
     EXPECT_FALSE(observer.Has(4, 1));
   }
   void End() {
@@ -186,6 +213,14 @@ TEST_F(OvertakingTest, AnUpgradeWithoutAWaitIsReportedToo) {
   ASSERT_TRUE(locks.Lock(a, "k", kX, nullptr).ok());
   observer.Await(4, 1);
   End();
+}
+
+TEST_F(OvertakingTest, NobodyIsWokenToReportWhatIsNotWanted) {
+  observer.not_of_id = 4;
+  Queue(/*b_holds=*/false);
+  ASSERT_TRUE(locks.Lock(a, "k", kX, nullptr).ok());
+  End();
+  EXPECT_FALSE(observer.Has(4, 3) || observer.Has(4, 1));
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ void PointLocks::Wait::Enqueue(LockEntry* entry) {
   request_->mode = options_.mode;
   request_->upgrades = mine_;
   request_->since_us = locks_.options_.now_us();
+  WaitObserver* observer = locks_.options_.observer;
+  request_->wants_blockers = observer != nullptr && observer->WantsBlockers(owner_);
   ++owner_.wait_count_;
   owner_.wait_number_ = ++locks_.last_wait_number_;
   SetEnd();
@@ -93,7 +95,7 @@ bool PointLocks::Wait::BreakDeadlocks() {
 }
 
 void PointLocks::Wait::PinBlockers() {
-  if (locks_.options_.observer == nullptr) return;
+  if (!request_->wants_blockers) return;
   ForEachBlocker(*request_, [this](LockOwner& blocker) {
     blocker.Pin();
     pinned_.push_back(&blocker);
@@ -233,10 +235,9 @@ void PointLocks::GrantWaiters(LockShard& shard, LockEntry* entry) {
 
 // Those who want the lock shared did not wait for it before; the others did, and have told.
 void PointLocks::TellOvertaken(LockRequest* first, LockOwner& by) {
-  if (options_.observer == nullptr) return;
   for (LockRequest* waiter = first; waiter != nullptr; waiter = waiter->next) {
     LockOwner& owner = *waiter->owner;
-    if (waiter->mode != LockMode::kShared || &owner == &by) continue;
+    if (!waiter->wants_blockers || waiter->mode != LockMode::kShared || &owner == &by) continue;
     by.Pin();
     std::lock_guard lock(owner.sleep_mutex_);
     owner.overtakers_.push_back(&by);

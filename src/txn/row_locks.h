@@ -51,6 +51,9 @@ class WaitObserver {
  public:
   virtual ~WaitObserver() = default;
 
+  // Whether a wait that begins is to be told by OnWait: those whom a waiter waits for may be many, and their ends are held up until it
+  // has been told of them. On the waiter's thread, with internal mutexes held: must not block or call back.
+  virtual bool WantsBlockers(LockOwner& /*waiter*/) { return true; }
   // `waiter` is about to wait for `blocker` (called once for each), or waits already and has been overtaken
   // by it. On the waiter's thread. No internal mutex is held, so it may call Interrupt() of either; both
   // are alive until it returns.
