@@ -23,6 +23,7 @@ using std::chrono::seconds;
 constexpr uint64_t kSortBytesMin = uint64_t{4} << 20;
 constexpr uint64_t kSortBytesMax = uint64_t{256} << 20;
 constexpr uint64_t kHeapSlackBytesMin = uint64_t{16} << 20;
+constexpr uint64_t kLogsKeptFactor = 4;  // as many times more than RocksDB would let there be: nobody's memtable keeps them
 
 constexpr char kSyncTask[] = "make the log durable";
 constexpr char kReclaimTask[] = "reclaim dropped indexes";
@@ -51,6 +52,7 @@ void Report(LogSink* log, LogLevel level, const std::string& line) {
 Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engine) {
   std::unique_ptr<Engine> started(new Engine());
   started->log_ = options.log;
+  started->name_text_ = options.name_text;
 
   store::StoreOptions store_options;
   store_options.directory = options.directory;
@@ -116,6 +118,7 @@ void Engine::StartBackgroundWork(LogSink* log) {
   worker_->Add(kLogTask, seconds(1), [this, log] {
     const Status status = store_->ReleaseLogs();
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot flush the dictionary, which keeps old logs: " + status.ToString());
+    NameKeepersOfLogs();
   });
   worker_->Add(kRollbackTask, seconds(1), [this] { transactions_->RetryRollbacks(); });
   worker_->Add(kTrimTask, seconds(5), [trimmer = HeapTrimmer(heap_slack_bytes_)]() mutable { trimmer.Poll(); });
@@ -158,6 +161,25 @@ Status Engine::ReclaimDropped() {
     }
   }
   return last_error;
+}
+
+// What ends before the next look is not what keeps them.
+void Engine::NameKeepersOfLogs() {
+  const std::map<uint64_t, bool> before = std::exchange(keepers_, {});
+  if (transactions_->ListPrepared().empty()) return;
+  const store::Store::LogSpace logs = store_->MeasureLogs();
+  const bool are_too_many = logs.flushed_from_bytes != 0 && logs.bytes > kLogsKeptFactor * logs.flushed_from_bytes;
+  for (const txn::TransactionRow& row : transactions_->List()) {
+    if (row.name.empty()) continue;
+    const auto known = before.find(row.id);
+    bool& is_named = keepers_[row.id] = known != before.end() && known->second;
+    if (!are_too_many || known == before.end() || is_named) continue;
+    is_named = true;
+    Report(log_, LogLevel::kWarning,
+           "the logs take " + std::to_string(logs.bytes >> 20) + " MB and grow until the prepared transaction " +
+               (name_text_ ? name_text_(row.name) : row.name) + " is committed or rolled back; it was begun " +
+               std::to_string(row.age_us / 1'000'000) + " s ago");
+  }
 }
 
 void Engine::WakeReclaimer() { worker_->Wake(kReclaimTask); }

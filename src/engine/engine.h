@@ -2,7 +2,11 @@
 // Owns every part of the storage engine; starts and stops them in a fixed order.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "base/status.h"
 #include "bulk/sort_memory.h"
@@ -19,7 +23,8 @@ namespace cairn::engine {
 //
 // Background work: once a second the log is made durable, so that commits with less than full
 // durability are at risk for no longer; indexes of dropped tables are removed; the
-// disk's free space is looked at; what could not be rolled back is tried again. Ten times a second it is
+// disk's free space is looked at; what could not be rolled back is tried again; what is prepared and keeps logs
+// beyond measure is named. Ten times a second it is
 // looked whether reads have paid for a flush or a compaction.
 //
 // Thread rule: accessors from any thread; destruction when no transaction, cursor or call is left.
@@ -50,6 +55,8 @@ class Engine {
   // The last error, which names its index.
   Status ReclaimDropped();
   Status Reclaim(IndexId index);
+  // Warns, once of each, of transactions that stay prepared while the logs, which they keep, grow.
+  void NameKeepersOfLogs();
 
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<catalog::Catalog> catalog_;
@@ -61,6 +68,8 @@ class Engine {
   uint64_t heap_slack_bytes_ = 0;  // of memory freed, what the process may keep
   std::unique_ptr<bulk::SortMemory> load_memory_;
   LogSink* log_ = nullptr;
+  std::function<std::string(ByteView)> name_text_;
+  std::map<uint64_t, bool> keepers_;  // that were prepared at the last look, and whether they have been named
 };
 
 }  // namespace cairn::engine

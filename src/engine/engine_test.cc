@@ -251,6 +251,36 @@ TEST_F(EngineTest, PreparedRowsAreNotOverwrittenAfterARestart) {
   EXPECT_EQ(table->auto_increment_next(), 12u);
 }
 
+TEST_F(EngineTest, WhoStaysPreparedAndKeepsTheLogsIsNamedOnce) {
+  options.expert_db_options = "max_total_wal_size=1048576";
+  options.name_text = [](ByteView name) { return "<" + std::string(name) + ">"; };
+  MustStart();
+  const auto table = Create("d/t", IndexKind::kHiddenPrimary);
+  AddRows(table, 0, 3, "x1");
+  const auto names = [this](const std::string& name) {
+    const std::string text = log.text(), line = "until the prepared transaction <" + name + "> is committed or rolled back";
+    size_t count = 0;
+    for (size_t at = text.find(line); at != std::string::npos; at = text.find(line, at + 1)) ++count;
+    return count;
+  };
+  store::Batch batch(engine->store());
+  const auto write = [&](int megabytes) {
+    for (int i = 0; i < megabytes; ++i) {
+      batch.Clear();
+      batch.Put(Family::kData, "row", std::string(size_t{1} << 20, 'x'));
+      ASSERT_TRUE(engine->store().Write(batch, Durability::kOs).ok());
+    }
+  };
+  write(5);
+  while (names("x1") == 0) std::this_thread::yield();
+  AddRows(table, 10, 12, "x2");
+  while (names("x2") == 0) std::this_thread::yield();
+  EXPECT_EQ(names("x1"), 1u);
+  for (const char* name : {"x1", "x2"}) ASSERT_TRUE(engine->transactions().RollbackPrepared(name).ok());
+  ASSERT_TRUE(engine->store().FlushMemtables().ok());
+  while (engine->store().MeasureLogs().bytes > uint64_t{4} << 20) std::this_thread::yield();
+}
+
 TEST_F(EngineTest, ASecondEngineOnTheDirectoryIsBusy) {
   MustStart();
   std::unique_ptr<Engine> second;

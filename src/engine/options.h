@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/log_sink.h"
 #include "base/status.h"
 #include "store/types.h"
@@ -22,6 +23,7 @@ struct EngineOptions {
   std::string expert_family_options;
   LogSink* log = nullptr;               // optional; longer-lived than the engine
   txn::WaitObserver* observer = nullptr;  // optional; longer-lived than the engine
+  std::function<std::string(ByteView)> name_text;  // of a prepared transaction's name, for the log; optional
 };
 
 // The memory budget where the user gives none: a third of what the machine or the process's cgroup (base/cgroup_memory.h), whichever has

@@ -9,6 +9,7 @@
 #include "server/sysvars.h"
 #include "server/wait_observer.h"
 #include "server/witness.h"
+#include "server/xid_name.h"
 
 // Exported by the server for storage engines, declared in none of its headers.
 bool ignore_db_dirs_append(const char* directory_name);
@@ -46,6 +47,7 @@ int Start(void* plugin) {
   engine::EngineOptions options = StartOptions();
   options.log = &server_log;
   options.observer = &wait_observer;
+  options.name_text = TextOfXidName;
   std::unique_ptr<engine::Engine> engine;
   HideDirectory(options.directory);
   Status status = CheckWitness(WitnessPath(), options.directory);

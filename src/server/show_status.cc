@@ -6,6 +6,7 @@
 
 #include "server/plain_select.h"
 #include "server/session.h"
+#include "server/xid_name.h"
 
 namespace cairn::server {
 namespace {
@@ -25,7 +26,8 @@ void AppendTransactions(txn::TransactionManager& transactions, std::string* text
   for (const txn::TransactionRow& row : transactions.List()) {
     *text += "transaction " + std::to_string(row.id) + ", active " + std::to_string(row.age_us / 1000) + " ms, " +
              std::to_string(row.lock_count) + " locks, " + std::to_string(row.write_count) + " writes" +
-             (row.waiting ? ", waiting" : "") + (row.prepared ? ", prepared" : "") + "\n";
+             (row.waiting ? ", waiting" : "") + (row.prepared ? ", prepared" : "") +
+             (row.name.empty() ? "" : " as " + TextOfXidName(row.name)) + "\n";
   }
 }
 

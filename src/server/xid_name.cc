@@ -7,6 +7,16 @@
 namespace cairn::server {
 namespace {
 constexpr size_t kHeaderBytes = 10;
+
+std::string HexText(ByteView bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "X'";
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<uint8_t>(byte) >> 4];
+    text += kDigits[static_cast<uint8_t>(byte) & 15];
+  }
+  return text + "'";
+}
 }  // namespace
 
 std::string NameOfXid(const XID& xid) {
@@ -31,6 +41,14 @@ bool XidOfName(ByteView name, XID* xid) {
   xid->bqual_length = static_cast<long>(bqual_bytes);
   std::memcpy(xid->data, name.data() + kHeaderBytes, gtrid_bytes + bqual_bytes);
   return true;
+}
+
+std::string TextOfXidName(ByteView name) {
+  XID xid;
+  if (!XidOfName(name, &xid)) return HexText(name);
+  const ByteView data(xid.data, static_cast<size_t>(xid.gtrid_length + xid.bqual_length));
+  const size_t gtrid_bytes = static_cast<size_t>(xid.gtrid_length);
+  return HexText(data.substr(0, gtrid_bytes)) + "," + HexText(data.substr(gtrid_bytes)) + "," + std::to_string(xid.formatID);
 }
 
 void ListXid(XID* xid) {

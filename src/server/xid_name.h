@@ -16,6 +16,9 @@ namespace cairn::server {
 // never changes.
 std::string NameOfXid(const XID& xid);
 
+// The name as the XA statements take it, for people: X'6162',X'',1. Of a name that is no XID's its bytes, as X'6162'.
+std::string TextOfXidName(ByteView name);
+
 // False for a name that is no XID's.
 bool XidOfName(ByteView name, XID* xid);
 

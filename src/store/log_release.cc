@@ -2,6 +2,7 @@
 // The dictionary's flushes.
 #include "store/log_release.h"
 
+#include "store/log_files.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
@@ -35,6 +36,19 @@ Status Store::ReleaseLogs() {
   if (status.ok()) return Status::Ok();
   impl_->log_release->PutOff();
   return status.IsTryAgain() ? Status::Ok() : FromRocks(status);  // held up just now
+}
+
+// One that is deleted meanwhile takes nothing.
+Store::LogSpace Store::MeasureLogs() const {
+  LogSpace space{.flushed_from_bytes = impl_->root->GetDBOptions().max_total_wal_size};
+  rocks::Env* env = impl_->root->GetEnv();
+  std::vector<std::string> paths;
+  (void)FindLogs(env, impl_->directory, &paths);
+  for (const std::string& path : paths) {
+    uint64_t bytes = 0;
+    if (env->GetFileSize(path, &bytes).ok()) space.bytes += bytes;
+  }
+  return space;
 }
 
 }  // namespace cairn::store

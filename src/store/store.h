@@ -139,6 +139,13 @@ class Store {
   // Logs of what is in files go (store/log_release.h). To be called about once a second, by any thread. Does nothing while
   // writers are held up.
   Status ReleaseLogs();
+  // What the logs take on the disk, and from how much on RocksDB flushes so that the oldest may go; 0: an expert left that to it.
+  // Once there is much more, a transaction that has long been prepared keeps them: all from the one on that it is in.
+  struct LogSpace {
+    uint64_t bytes = 0;
+    uint64_t flushed_from_bytes = 0;
+  };
+  LogSpace MeasureLogs() const;
   // Once a load has ended, also that of a store which was closed in it: merges all levels into the last, if that
   // writes little more than what is owed anyway (store/settle.cc). Until then, or until PaceCompactions() says
   // that rows pour in again, RocksDB compacts nothing. Called as RelieveReads, and by the same thread.

@@ -197,7 +197,11 @@ std::vector<TransactionRow> TransactionManager::List() const {
     row.waiting = one->is_waiting();
     row.prepared = one->listed_prepared_.load(std::memory_order_relaxed);
   }
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::ranges::sort(rows, {}, &TransactionRow::id);
+  for (const auto& [name, transaction] : prepared_) {
+    const auto row = std::ranges::lower_bound(rows, transaction->id(), {}, &TransactionRow::id);
+    if (row != rows.end() && row->id == transaction->id()) row->name = name;
+  }
   return rows;
 }
 

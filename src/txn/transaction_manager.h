@@ -53,6 +53,7 @@ struct TransactionRow {
   uint64_t write_bytes = 0;
   bool waiting = false;
   bool prepared = false;
+  std::string name;  // of one that was taken over: see Detach()
 };
 
 // Thread rule: all methods are safe from any thread. Lifetime: outlives its transactions; the

@@ -3,6 +3,8 @@
 #include "txn/transaction_manager.h"
 
 #include <atomic>
+#include <set>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -186,6 +188,7 @@ TEST_F(TransactionManagerTest, PreparedOnesSurvivePowerLossWithTheirLocks) {
   const auto rows = manager->List();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_TRUE(rows[0].prepared);
+  EXPECT_EQ(std::set<std::string>({rows[0].name, rows[1].name}), std::set<std::string>({"x1", "x2"}));
   auto other = Begin();
   EXPECT_EQ(Scan(*other), "c=0");
   EXPECT_TRUE(Write(*other, "a", "-").Is(Code::kLockBusy));
