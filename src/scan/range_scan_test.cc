@@ -213,7 +213,7 @@ TEST_F(RangeScanTest, AWalkWaitsForOnePendingRowAfterTheOtherInOneTime) {
     ASSERT_TRUE(one->Commit(Durability::kOs).ok());
     const std::string pending = PrimaryKey(30);
     const auto waits_there = [&] {
-      const auto waits = manager->locks().ListWaits();
+      const auto waits = manager->locks().ListWaits(2);
       return waits.size() == 1 && waits[0].key == pending;
     };
     while (!waits_there() && walked.wait_for(std::chrono::seconds(0)) != std::future_status::ready) std::this_thread::yield();

@@ -11,14 +11,19 @@
 namespace cairn::server {
 namespace {
 
+constexpr size_t kWaitCountMax = 1000;  // that are listed
+
 void AppendLocks(const txn::RowLocks& locks, std::string* text) {
   *text += "LOCKS\n" + std::to_string(locks.lock_count()) + " row locks in " + std::to_string(locks.memory_bytes()) +
            " bytes, " + std::to_string(locks.waiting_count()) + " waiting, " + std::to_string(locks.deadlock_count()) +
            " deadlocks since start\n";
-  for (const txn::WaitRow& wait : locks.ListWaits()) {
-    *text += "transaction " + std::to_string(wait.waiter_id) + " waits for " + std::to_string(wait.blocker_id) +
-             " since " + std::to_string(wait.waited_us / 1000) + " ms\n";
+  const std::vector<txn::WaitRow> waits = locks.ListWaits(kWaitCountMax);
+  for (const txn::WaitRow& wait : waits) {
+    *text += "transaction " + std::to_string(wait.waiter_id) + " waits for " + std::to_string(wait.blocker_id);
+    if (wait.blocker_count > 1) *text += " and " + std::to_string(wait.blocker_count - 1) + " more";
+    *text += " since " + std::to_string(wait.waited_us / 1000) + " ms\n";
   }
+  if (waits.size() == kWaitCountMax) *text += "(no more than " + std::to_string(kWaitCountMax) + " waits are listed)\n";
 }
 
 void AppendTransactions(txn::TransactionManager& transactions, std::string* text) {

@@ -59,7 +59,7 @@ class PointLocks final : public RowLocks {
   uint64_t waiting_count() const override { return waiting_count_.load(std::memory_order_relaxed); }
   uint64_t deadlock_count() const override { return deadlock_count_.load(std::memory_order_relaxed); }
   std::vector<LockRow> ListLocks(size_t count_max) const override;
-  std::vector<WaitRow> ListWaits() const override;
+  std::vector<WaitRow> ListWaits(size_t count_max) const override;
   std::vector<DeadlockRow> ListDeadlocks() const override;
   // How many blockers all searches for deadlocks have looked at.
   uint64_t searched_count() const { return searched_count_.load(std::memory_order_relaxed); }

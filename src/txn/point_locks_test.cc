@@ -89,10 +89,11 @@ TEST_F(PointLocksTest, AWaiterGetsTheLockAndKnowsThatItWaited) {
   Waiter waiter(locks, b, "k", kX);
   AwaitWaiting(locks, 1);
   EXPECT_TRUE(b.is_waiting());
-  const auto waits = locks.ListWaits();
+  const auto waits = locks.ListWaits(10);
   ASSERT_EQ(waits.size(), 1u);
   EXPECT_EQ(waits[0].waiter_id, 2u);
   EXPECT_EQ(waits[0].blocker_id, 1u);
+  EXPECT_EQ(waits[0].blocker_count, 1u);
   EXPECT_EQ(waits[0].key, "k");
   EXPECT_EQ(locks.ListLocks(10).size(), 2u);
   EXPECT_EQ(locks.ListLocks(1).size(), 1u);
@@ -101,6 +102,34 @@ TEST_F(PointLocksTest, AWaiterGetsTheLockAndKnowsThatItWaited) {
   EXPECT_TRUE(waiter.result().waited);
   EXPECT_TRUE(waiter.result().newly_acquired);
   EXPECT_EQ(b.lock_count(), 1u);
+}
+
+TEST_F(PointLocksTest, OfEachWaiterOneBlockerIsListedAndHowManyThereAre) {
+  EXPECT_EQ(Lock(a, "k", kS), Code::kOk);
+  EXPECT_EQ(Lock(b, "k", kS), Code::kOk);
+  Waiter upgrade(locks, a, "k", kX);
+  AwaitWaiting(locks, 1);
+  Waiter exclusive(locks, c, "k", kX);
+  AwaitWaiting(locks, 2);
+  Waiter shared(locks, d, "k", kS);
+  AwaitWaiting(locks, 3);
+  const auto waits = locks.ListWaits(10);
+  ASSERT_EQ(waits.size(), 3u);
+  EXPECT_EQ(waits[0].waiter_id, 1u);
+  EXPECT_EQ(waits[0].blocker_id, 2u);
+  EXPECT_EQ(waits[0].blocker_count, 1u);
+  EXPECT_EQ(waits[1].waiter_id, 3u);
+  EXPECT_EQ(waits[1].blocker_count, 2u);
+  EXPECT_EQ(waits[2].waiter_id, 4u);
+  EXPECT_EQ(waits[2].blocker_id, 1u);
+  EXPECT_EQ(waits[2].blocker_count, 2u);
+  EXPECT_EQ(locks.ListWaits(2).size(), 2u);
+  locks.ReleaseAll(b);
+  EXPECT_EQ(upgrade.Join(), Code::kOk);
+  locks.ReleaseAll(a);
+  EXPECT_EQ(exclusive.Join(), Code::kOk);
+  locks.ReleaseAll(c);
+  EXPECT_EQ(shared.Join(), Code::kOk);
 }
 
 TEST_F(PointLocksTest, WaitersAreServedInOrderAndSharedOnesTogether) {

@@ -19,6 +19,20 @@ uint64_t UnixTimeUs() {
 
 uint64_t Weight(const LockOwner& owner) { return owner.lock_count() + owner.write_count(); }
 
+// Without a blocker: only a victim that has not woken yet is in its way.
+WaitRow RowOf(const LockRequest& waiter, uint64_t now_us) {
+  WaitRow row;
+  row.waiter_id = waiter.owner->id();
+  row.key = waiter.entry->key();
+  row.mode = waiter.mode;
+  row.waited_us = now_us - waiter.since_us;
+  ForEachBlocker(waiter, [&row](const LockOwner& blocker) {
+    if (row.blocker_count++ == 0) row.blocker_id = blocker.id();
+    return true;
+  });
+  return row;
+}
+
 }  // namespace
 
 bool IsCompatible(const LockEntry& entry, const LockOwner& owner, LockMode mode) {
@@ -309,20 +323,18 @@ LockOwner* PointLocks::ChooseVictim(const std::vector<LockOwner*>& cycle) {
   return victim;
 }
 
-std::vector<WaitRow> PointLocks::ListWaits() const {
+std::vector<WaitRow> PointLocks::ListWaits(size_t count_max) const {
   std::vector<WaitRow> rows;
-  const uint64_t now = options_.now_us();
   for (size_t i = 0; i <= shard_mask_; ++i) {
     const LockShard& shard = shards_[i].shard;
     std::lock_guard lock(shard.mutex);
+    const uint64_t now_us = options_.now_us();
     for (size_t bucket = 0; bucket < shard.bucket_count(); ++bucket) {
       for (const LockEntry* entry = shard.bucket(bucket); entry != nullptr; entry = entry->next) {
         for (const LockRequest* waiter = entry->waiters; waiter != nullptr; waiter = waiter->next) {
-          ForEachBlocker(*waiter, [&](const LockOwner& blocker) {
-            rows.push_back({waiter->owner->id(), blocker.id(), std::string(entry->key()), waiter->mode,
-                            now - waiter->since_us});
-            return true;
-          });
+          if (rows.size() == count_max) return rows;
+          WaitRow row = RowOf(*waiter, now_us);
+          if (row.blocker_count != 0) rows.push_back(std::move(row));
         }
       }
     }

@@ -164,10 +164,11 @@ struct LockRow {
   bool waiting = false;
 };
 
-// One "waits for" relation.
+// One who waits.
 struct WaitRow {
   uint64_t waiter_id = 0;
-  uint64_t blocker_id = 0;
+  uint64_t blocker_id = 0;     // the first of those it waits for; who holds the lock comes before who waits for it
+  uint64_t blocker_count = 0;  // at least 1
   std::string key;
   LockMode mode = LockMode::kShared;  // wanted
   uint64_t waited_us = 0;
@@ -223,7 +224,7 @@ class RowLocks {
   virtual uint64_t waiting_count() const = 0;
   virtual uint64_t deadlock_count() const = 0;
   virtual std::vector<LockRow> ListLocks(size_t count_max) const = 0;
-  virtual std::vector<WaitRow> ListWaits() const = 0;
+  virtual std::vector<WaitRow> ListWaits(size_t count_max) const = 0;
   virtual std::vector<DeadlockRow> ListDeadlocks() const = 0;
 };
 
