@@ -190,6 +190,37 @@ TEST_F(RangeScanTest, AnUncommittedRowInTheWayIsWaitedFor) {
   }
 }
 
+// Whoever is waited for can insert more, and so can others, wherever the walk has not come to.
+TEST_F(RangeScanTest, AWalkThatWaitsKeepsNobodyOutOfWhatIsAheadOfIt) {
+  CommitRows({{10, 10, 10}, {90, 90, 90}});
+  for (const size_t index : {kPrimary, kUnique, kNumbers}) {
+    for (const bool backward : {false, true}) {
+      for (const bool commits : {false, true}) {
+        SCOPED_TRACE(std::to_string(index) + (backward ? " backward" : " forward") + (commits ? " commit" : ""));
+        auto writer = Begin(), other = Begin(), transaction = Begin();
+        ASSERT_TRUE(InsertRow(*writer, {50, 50, 50}).ok());
+        const bool upwards = backward == (index == kNumbers);  // which is descending
+        auto walked = std::async(std::launch::async,
+                                 [&] { return WalkAll(*transaction, index, Ranges(LockWait::kWait), 1000, backward); });
+        WaitUntilWaiting(1);
+        for (const int more : {40, 60}) EXPECT_TRUE(InsertRow(*writer, {more, more, more}).ok()) << more;
+        for (const int more : {30, 70}) EXPECT_TRUE(InsertRow(*other, {more, more, more}).ok()) << more;
+        const int passed = upwards ? 5 : 95, last = upwards ? 95 : 5;
+        EXPECT_TRUE(Blocks({passed, passed, passed}));
+        EXPECT_FALSE(Blocks({last, last, last}));
+        ASSERT_TRUE(other->Commit(Durability::kOs).ok());
+        ASSERT_TRUE((commits ? writer->Commit(Durability::kOs) : writer->Rollback()).ok());
+        EXPECT_EQ(walked.get(), commits ? (upwards ? "10 30 40 50 60 70 90" : "90 70 60 50 40 30 10")
+                                        : (upwards ? "10 30 70 90" : "90 70 30 10"));
+        EXPECT_EQ(manager->locks().deadlock_count(), 0u);
+        ASSERT_TRUE(transaction->Rollback().ok());
+        CommitRemoval({{30, 30, 30}, {70, 70, 70}});
+        if (commits) CommitRemoval({{40, 40, 40}, {50, 50, 50}, {60, 60, 60}});
+      }
+    }
+  }
+}
+
 // As long as it does not get on: each row that it has come to is another wait.
 TEST_F(RangeScanTest, AWalkWaitsForOnePendingRowAfterTheOtherInOneTime) {
   CommitRows({{10, 10, 10}, {40, 40, 40}});

@@ -138,7 +138,9 @@ class WalksBesideCommitsTest : public PendingLookTest {
 
   static Status WriteSome(Transaction& txn, const std::string& prefix, std::mt19937& random) {
     for (int i = 0; i < 3; ++i) {
-      CAIRN_RETURN_IF_ERROR(Insert(txn, std::to_string(random() % 100) + prefix + std::to_string(i)));
+      const std::string name = std::to_string(random() % 100) + prefix + std::to_string(i);
+      CAIRN_RETURN_IF_ERROR(Insert(txn, name));
+      if (random() % 4 == 0) CAIRN_RETURN_IF_ERROR(txn.Delete(Family::kData, K(name)));
     }
     if (random() % 4 == 0) return txn.Rollback();
     if (random() % 4 == 0) CAIRN_RETURN_IF_ERROR(txn.Prepare(prefix, Durability::kOs));
@@ -158,16 +160,18 @@ class WalksBesideCommitsTest : public PendingLookTest {
   }
 
   // The keys in the range, all of it locked at the end.
-  static Status WalkOver(Transaction& txn, const std::string& lower, const std::string& upper, std::set<std::string>* keys) {
+  static Status WalkOver(Transaction& txn, const std::string& lower, const std::string& upper, bool forward,
+                         std::set<std::string>* keys) {
     RangeWalk walk;
-    CAIRN_RETURN_IF_ERROR(walk.Begin(&txn, IndexId(1), lower, upper, true, true));
+    CAIRN_RETURN_IF_ERROR(walk.Begin(&txn, IndexId(1), lower, upper, forward, true));
     for (;;) {
       CAIRN_RETURN_IF_ERROR(walk.Look());
-      const std::string from(walk.settled());
+      const std::string from(forward ? walk.settled() : lower), to(forward ? upper : walk.settled());
       store::Cursor cursor;
-      CAIRN_RETURN_IF_ERROR(txn.OpenCursor({.lower_bound = from, .upper_bound = upper}, View::kNewest, &cursor));
+      CAIRN_RETURN_IF_ERROR(txn.OpenCursor({.lower_bound = from, .upper_bound = to}, View::kNewest, &cursor));
       bool complete = true;
-      for (cursor.SeekToFirst(); complete && cursor.Valid(); cursor.Next()) {
+      for (forward ? cursor.SeekToFirst() : cursor.SeekToLast(); complete && cursor.Valid();
+           forward ? cursor.Next() : cursor.Prev()) {
         complete = walk.Extend(cursor.key());
         if (complete) keys->emplace(cursor.key());
       }
@@ -184,7 +188,7 @@ class WalksBesideCommitsTest : public PendingLookTest {
       txn->Begin(Isolation::kRepeatableRead);
       const std::string lower = K(std::to_string(random() % 10)), upper = K(":");
       std::set<std::string> keys;
-      const Status status = WalkOver(*txn, lower, upper, &keys);
+      const Status status = WalkOver(*txn, lower, upper, random() % 2 == 0, &keys);
       if (status.ok()) {
         std::set<std::string> again;
         store::Cursor cursor;

@@ -18,6 +18,16 @@ bool IsLocked(const RangeHolding& holding, ByteView key) {
   return after != holding.locked.begin() && key < std::prev(after)->second;
 }
 
+// Whether the walk comes to `key` before it is at `end`.
+bool IsBefore(const WalkedRange& walk, ByteView key, ByteView end) { return walk.forward ? key < end : key >= end; }
+
+void NoteArrival(WalkedRange* walk, ByteView key) {
+  if (!Has(walk->lower, walk->upper, key)) return;
+  if (walk->has_arrival && !IsBefore(*walk, key, walk->nearest_arrival)) return;
+  walk->has_arrival = true;
+  walk->nearest_arrival = key;
+}
+
 // Of those in one index.
 uint64_t FirstHolder(const std::vector<RangeHolding*>& holdings, const LockOwner& owner, ByteView key) {
   for (const RangeHolding* holding : holdings) {
@@ -43,9 +53,7 @@ uint64_t RangeLocks::FindHolder(const LockOwner& owner, IndexId index, ByteView 
   if (const uint64_t holder_id = FirstHolder(found->second, owner, key); holder_id != 0) return holder_id;
   for (const RangeHolding* holding : found->second) {
     if (holding->owner == &owner) continue;
-    for (WalkedRange* walk = holding->walks; walk != nullptr; walk = walk->next) {
-      if (Has(walk->lower, walk->upper, key)) ++walk->arrival_count;
-    }
+    for (WalkedRange* walk = holding->walks; walk != nullptr; walk = walk->next) NoteArrival(walk, key);
   }
   return 0;
 }
@@ -64,21 +72,26 @@ void RangeLocks::Begin(LockOwner& owner, IndexId index, Holdings* holdings, Walk
     SlotOf(index).fetch_add(1, std::memory_order_seq_cst);
   }
   walk->holding = holding;
-  walk->arrival_count = 0;
+  walk->has_arrival = false;
   walk->next = holding->walks;
   holding->walks = walk;
 }
 
-uint64_t RangeLocks::ExtendTo(WalkedRange* walk, ByteView lower, ByteView upper) {
+bool RangeLocks::ExtendTo(WalkedRange* walk, ByteView end, bool must) {
   std::lock_guard lock(ShardOf(walk->holding->index).mutex);
-  if (upper > walk->locked_upper) walk->locked_upper = upper;
-  if (lower < walk->locked_lower) walk->locked_lower = lower;
-  return walk->arrival_count;
+  const bool is_disturbed = walk->has_arrival && IsBefore(*walk, walk->nearest_arrival, end);
+  if (is_disturbed && !must) return false;
+  if (walk->forward) {
+    if (end > walk->locked_upper) walk->locked_upper = end;
+  } else {
+    if (end < walk->locked_lower) walk->locked_lower = end;
+  }
+  return !is_disturbed;
 }
 
-uint64_t RangeLocks::ArrivalCount(const WalkedRange& walk) const {
-  std::lock_guard lock(ShardOf(walk.holding->index).mutex);
-  return walk.arrival_count;
+void RangeLocks::ForgetArrivals(WalkedRange* walk) {
+  std::lock_guard lock(ShardOf(walk->holding->index).mutex);
+  walk->has_arrival = false;
 }
 
 void RangeLocks::End(WalkedRange* walk) {

@@ -25,9 +25,11 @@ struct RangeHolding;
 // it wants to be told of arrivals. Guarded by the table of range locks.
 struct WalkedRange {
   RangeHolding* holding = nullptr;  // null: not in the table
+  bool forward = true;                     // it walks from the lower bound to the upper one
   std::string lower, upper;                // the bounds it may walk: [lower, upper)
-  std::string locked_lower, locked_upper;  // [locked_lower, locked_upper), at one end of the bounds
-  uint64_t arrival_count = 0;              // keys that others put between the bounds, beyond what is locked
+  std::string locked_lower, locked_upper;  // [locked_lower, locked_upper), at the end of the bounds where it began
+  bool has_arrival = false;                // others have put keys between the bounds, beyond what is locked
+  std::string nearest_arrival;             // the one of them that the walk comes to first
   WalkedRange* next = nullptr;
 };
 
@@ -44,8 +46,8 @@ struct RangeHolding {
 // asks who is in the way, and waits for that transaction's end elsewhere.
 //
 // Protocol (docs/locking.md, "Ranges"). The inserter asks FindHolder() and puts the key in one hold of its
-// batch's latch. The scanner locks its range here first, then looks into others' batches under their
-// latches. So of the two exactly one sees the other.
+// batch's latch. The scanner announces its bounds here, then looks into others' batches under their latches, and
+// locks what nothing was found in, nor has arrived in since. So one of the two always sees the other.
 //
 // Memory is bounded: above kRangeCountMax ranges of one owner in one index neighbours become one
 // range, together with what lies between them.
@@ -59,7 +61,7 @@ class RangeLocks {
   bool MayHold(IndexId index) const { return SlotOf(index).load(std::memory_order_seq_cst) != 0; }
 
   // The id of another owner whose range holds the key, or 0; then walks that may come to the key have
-  // been told.
+  // been told of its arrival.
   uint64_t FindHolder(const LockOwner& owner, IndexId index, ByteView key);
 
   // The same for who does not put the key yet: nobody is told.
@@ -69,10 +71,10 @@ class RangeLocks {
   using Holdings = std::vector<std::unique_ptr<RangeHolding>>;
   void Begin(LockOwner& owner, IndexId index, Holdings* holdings, WalkedRange* walk);
 
-  // Grows the locked part, whose other end stays: to below `upper`, or down to `lower`. Gives the
-  // count of arrivals so far.
-  uint64_t ExtendTo(WalkedRange* walk, ByteView lower, ByteView upper);
-  uint64_t ArrivalCount(const WalkedRange& walk) const;
+  // Grows the locked part to `end`: to below it, or in a backward walk down to it. False: something has arrived there since the last
+  // ForgetArrivals(); then the part grows only if it `must`.
+  bool ExtendTo(WalkedRange* walk, ByteView end, bool must);
+  void ForgetArrivals(WalkedRange* walk);
 
   // Takes a walk out of the table; its locked part stays locked. Does nothing if it is not in the table.
   void End(WalkedRange* walk);

@@ -35,6 +35,12 @@ class RangeLocksTest : public ::testing::Test, public TxnFixture {
     ASSERT_TRUE(walk->Look().ok());
     ASSERT_TRUE(walk->Extend(K(to)));
   }
+  void Remove(std::initializer_list<const char*> names) {
+    auto transaction = Begin();
+    transaction->StartStatement();
+    for (const char* name : names) ASSERT_TRUE(transaction->Delete(Family::kData, K(name)).ok());
+    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  }
   void WaitUntilWaiting(uint64_t count) const {
     while (manager->locks().waiting_count() != count) std::this_thread::yield();
   }
@@ -86,10 +92,9 @@ TEST_F(RangeLocksTest, AWalkIsToldOfArrivalsAndOfWhatIsPending) {
   EXPECT_TRUE(walk.Extend(K("d")));
   // Something comes in front.
   ASSERT_TRUE(Insert(*late, "f").ok());
-  EXPECT_FALSE(walk.Extend(K("e")));
+  EXPECT_FALSE(walk.Extend(K("g")));
   EXPECT_EQ(walk.blocker(), nullptr);
   ASSERT_TRUE(walk.Look().ok());
-  EXPECT_TRUE(walk.Extend(K("e")));
   EXPECT_FALSE(walk.ExtendToEnd());
   EXPECT_EQ(walk.blocker()->key, K("f"));
   ASSERT_TRUE(late->Commit(Durability::kOs).ok());
@@ -98,18 +103,104 @@ TEST_F(RangeLocksTest, AWalkIsToldOfArrivalsAndOfWhatIsPending) {
   EXPECT_TRUE(walk.ExtendToEnd());
 }
 
-TEST_F(RangeLocksTest, AWalkMovesOnWhileOthersKeepArrivingAhead) {
-  auto reader = Begin(), writer = Begin();
-  RangeWalk walk;
-  ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-  ASSERT_TRUE(walk.Look().ok());
-  ASSERT_TRUE(Insert(*writer, "w1").ok());
-  EXPECT_FALSE(walk.Extend(K("c")));
-  ASSERT_TRUE(walk.Look().ok());
-  ASSERT_TRUE(Insert(*writer, "w2").ok());
-  EXPECT_TRUE(walk.Extend(K("b")));
-  EXPECT_TRUE(walk.Extend(K("c")));
-  EXPECT_FALSE(walk.Extend(K("d")));
+TEST_F(RangeLocksTest, ArrivalsFarAheadAreNotLookedForBeforeTheWalkComesThere) {
+  for (const bool forward : {true, false}) {
+    SCOPED_TRACE(forward);
+    auto reader = Begin(), writer = Begin();
+    RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    for (const char* ahead : {"m5", "m1", "m9"}) ASSERT_TRUE(Insert(*writer, ahead).ok());
+    EXPECT_TRUE(walk.Extend(K(forward ? "c" : "w")));
+    EXPECT_TRUE(walk.Extend(K(forward ? "m" : "n")));
+    EXPECT_FALSE(walk.Extend(K(forward ? "m1" : "m9")));
+    EXPECT_EQ(walk.blocker(), nullptr);
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_FALSE(walk.ExtendToEnd());
+    ASSERT_NE(walk.blocker(), nullptr);
+    EXPECT_EQ(walk.blocker()->key, K(forward ? "m1" : "m9"));
+  }
+}
+
+// Not even what is before it in the walk's way: whoever is waited for may want to put more there.
+TEST_F(RangeLocksTest, AWalkLocksNothingFurtherWhileItWaits) {
+  for (const bool forward : {true, false}) {
+    SCOPED_TRACE(forward);
+    auto reader = Begin(), writer = Begin(), other = Begin();
+    ASSERT_TRUE(Insert(*writer, "m").ok());
+    RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_TRUE(walk.Extend(K(forward ? "c" : "x")));
+    EXPECT_FALSE(walk.ExtendToEnd());
+    ASSERT_NE(walk.blocker(), nullptr);
+    EXPECT_TRUE(Insert(*writer, forward ? "b" : "y").Is(Code::kLockBusy));
+    for (const char* name : {"d", "l", "n", "w"}) EXPECT_TRUE(Insert(*writer, name).ok()) << name;
+    for (const char* name : {"e", "v"}) EXPECT_TRUE(Insert(*other, name).ok()) << name;
+    ASSERT_TRUE(writer->Commit(Durability::kOs).ok());
+    // What has come before the key that was waited for is seen.
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_TRUE(walk.Extend(K(forward ? "d" : "w")));
+    EXPECT_FALSE(walk.Extend(K(forward ? "l" : "n")));
+    ASSERT_NE(walk.blocker(), nullptr);
+    EXPECT_EQ(walk.blocker()->key, K(forward ? "e" : "v"));
+    ASSERT_TRUE(other->Rollback().ok());
+    ASSERT_TRUE(walk.Look().ok());
+    for (const char* name : {forward ? "l" : "n", "m", forward ? "n" : "l"}) EXPECT_TRUE(walk.Extend(K(name))) << name;
+    EXPECT_TRUE(walk.ExtendToEnd());
+    walk.End();
+    ASSERT_TRUE(reader->Rollback().ok());
+    Remove({"d", "l", "m", "n", "w"});
+  }
+}
+
+TEST_F(RangeLocksTest, AWalkMovesOnWhileOthersKeepArrivingNearer) {
+  for (const bool forward : {true, false}) {
+    SCOPED_TRACE(forward);
+    auto reader = Begin(), writer = Begin();
+    const auto nearer = [&](int i) { return "m" + std::to_string(forward ? 50 - i : 50 + i); };
+    const auto further = [&](int i) { return nearer(-i); };
+    RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
+    for (int i = 0; i <= RangeWalk::kTriesMax; ++i) {
+      ASSERT_TRUE(writer->Rollback().ok());
+      writer->Begin(Isolation::kRepeatableRead);
+      ASSERT_TRUE(walk.Look().ok());
+      ASSERT_TRUE(Insert(*writer, nearer(i)).ok());
+      EXPECT_FALSE(walk.Extend(K(further(10))));
+      EXPECT_EQ(walk.blocker(), nullptr);
+    }
+    // Now it has locked that, and looks again before it trusts its cursor.
+    EXPECT_TRUE(Insert(*writer, nearer(40)).Is(Code::kLockBusy));
+    EXPECT_TRUE(Insert(*writer, further(5)).Is(Code::kLockBusy));
+    EXPECT_TRUE(Insert(*writer, further(11)).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_FALSE(walk.Extend(K(further(10))));
+    ASSERT_NE(walk.blocker(), nullptr);
+    EXPECT_EQ(walk.blocker()->key, K(nearer(RangeWalk::kTriesMax)));
+    ASSERT_TRUE(writer->Rollback().ok());
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_TRUE(walk.Extend(K(further(10))));
+  }
+}
+
+TEST_F(RangeLocksTest, AWalkThatHasWaitedOftenKeepsOthersFromComingNearer) {
+  for (const bool forward : {true, false}) {
+    SCOPED_TRACE(forward);
+    auto reader = Begin(), writer = Begin();
+    const auto nearer = [&](int i) { return "m" + std::to_string(forward ? 50 - i : 50 + i); };
+    RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
+    for (int i = 0; i <= RangeWalk::kTriesMax; ++i) {
+      ASSERT_TRUE(Insert(*writer, nearer(i)).ok());
+      ASSERT_TRUE(walk.Look().ok());
+      EXPECT_FALSE(walk.ExtendToEnd());
+      ASSERT_NE(walk.blocker(), nullptr);
+      EXPECT_EQ(walk.blocker()->key, K(nearer(i)));
+    }
+    EXPECT_TRUE(Insert(*writer, nearer(30)).Is(Code::kLockBusy));
+    EXPECT_TRUE(Insert(*writer, nearer(-1)).ok());
+  }
 }
 
 TEST_F(RangeLocksTest, DownwardsTheSame) {
@@ -150,6 +241,62 @@ TEST_F(RangeLocksTest, RemovalsAreNobodyToWaitFor) {
     ASSERT_NE(walk.blocker(), nullptr);
     EXPECT_EQ(walk.blocker()->key, K("m"));
     EXPECT_EQ(tries, forward ? 2 : 0);
+  }
+}
+
+// A look ends at so many removals, which is no reason to miss what comes between them, nor the rows that are being removed.
+TEST_F(RangeLocksTest, WhatComesAmongRemovalsIsMet) {
+  constexpr int kCount = 3000;
+  const auto name = [](int i) { return "k" + std::to_string(10'000 + i); };
+  for (const bool forward : {true, false}) {
+    SCOPED_TRACE(forward);
+    auto reader = Begin(), remover = Begin(), writer = Begin();
+    remover->StartStatement();
+    for (int i = 0; i < kCount; ++i) ASSERT_TRUE(remover->Delete(Family::kData, K(name(i))).ok());
+    const std::string first = name(forward ? 5 : kCount - 5) + "a", second = name(forward ? 7 : kCount - 7) + "a";
+    RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(Insert(*writer, first).ok());
+    EXPECT_FALSE(walk.ExtendToEnd());
+    EXPECT_EQ(walk.blocker(), nullptr);
+    ASSERT_TRUE(Insert(*writer, second).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_FALSE(walk.ExtendToEnd());
+    ASSERT_NE(walk.blocker(), nullptr);
+    EXPECT_EQ(walk.blocker()->key, K(first));
+    ASSERT_TRUE(writer->Rollback().ok());
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_FALSE(walk.ExtendToEnd());
+    EXPECT_EQ(walk.blocker(), nullptr);
+    writer->Begin(Isolation::kRepeatableRead);
+    EXPECT_TRUE(Insert(*writer, second).Is(Code::kLockBusy));
+  }
+}
+
+TEST_F(RangeLocksTest, AWalkComesToEachRowThatIsBeingRemoved) {
+  constexpr int kCount = 3000;
+  const auto name = [](int i) { return "k" + std::to_string(10'000 + i); };
+  for (const bool forward : {true, false}) {
+    SCOPED_TRACE(forward);
+    auto reader = Begin(), remover = Begin();
+    remover->StartStatement();
+    for (int i = 0; i < kCount; ++i) ASSERT_TRUE(remover->Delete(Family::kData, K(name(i))).ok());
+    RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    int refusals = 0;
+    for (int i = 0; i < kCount; ++i) {
+      const std::string key = K(name(forward ? i : kCount - 1 - i));
+      if (walk.Extend(key)) continue;
+      ++refusals;
+      ASSERT_EQ(walk.blocker(), nullptr);
+      ASSERT_TRUE(forward ? walk.settled() <= key : walk.settled() > key) << key;
+      ASSERT_TRUE(walk.Look().ok());
+      ASSERT_TRUE(walk.Extend(key)) << key;
+    }
+    EXPECT_TRUE(walk.ExtendToEnd());
+    EXPECT_EQ(refusals, 2);
   }
 }
 

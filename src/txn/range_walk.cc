@@ -11,13 +11,12 @@ Status RangeWalk::Begin(Transaction* transaction, IndexId index, ByteView lower,
                         bool heeds_pending) {
   End();
   transaction_ = transaction;
-  forward_ = forward;
   heeds_pending_ = heeds_pending;
+  walk_.forward = forward;
   walk_.lower = lower;
   walk_.upper = upper;
-  settled_ = look_from_ = walk_.locked_lower = walk_.locked_upper = forward ? lower : upper;
-  looked_arrival_count_ = 0;
-  has_pending_ = false;
+  settled_ = known_ = walk_.locked_lower = walk_.locked_upper = forward ? lower : upper;
+  tries_ = 0;
   return transaction->BeginRange(index, &walk_);
 }
 
@@ -25,57 +24,47 @@ void RangeWalk::End() {
   if (is_active()) transaction_->EndRange(&walk_);
 }
 
-// The arrivals are counted first: what comes after that is found by the next Extend().
+// What arrives after the first line is known to the next Extend().
 Status RangeWalk::Look() {
-  looked_arrival_count_ = transaction_->ranges().ArrivalCount(walk_);
-  frozen_ = forward_ ? walk_.locked_upper : walk_.locked_lower;
-  has_pending_ = false;
+  transaction_->ranges().ForgetArrivals(&walk_);
+  known_ = is_forward() ? walk_.upper : walk_.lower;
   if (!heeds_pending_) return Status::Ok();
-  const ByteView lower = forward_ ? ByteView(look_from_) : ByteView(walk_.lower);
-  const ByteView upper = forward_ ? ByteView(walk_.upper) : ByteView(look_from_);
+  const ByteView lower = is_forward() ? settled_ : walk_.lower;
+  const ByteView upper = is_forward() ? walk_.upper : settled_;
   if (lower >= upper) return Status::Ok();
-  return transaction_->FindPending(walk_.holding->index, lower, upper, forward_, &has_pending_, &pending_);
+  bool found;
+  CAIRN_RETURN_IF_ERROR(
+      transaction_->FindPending(walk_.holding->index, lower, upper, is_forward(), &found, &pending_));
+  if (!found) return Status::Ok();
+  known_ = pending_.key;
+  // Behind a removal, but before what was put.
+  if (is_forward() == pending_.is_removal) known_.push_back('\0');
+  return Status::Ok();
 }
 
-bool RangeWalk::IsPendingBefore(ByteView end) const {
-  return has_pending_ && (forward_ ? pending_.key < end : pending_.key >= end);
-}
-
-bool RangeWalk::GrowTo(ByteView end) {
-  const uint64_t arrival_count = transaction_->ranges().ExtendTo(&walk_, forward_ ? walk_.locked_lower : end,
-                                                                 forward_ ? end : walk_.locked_upper);
-  // Without this an unending stream of arrivals far ahead could keep the walk from moving.
-  const bool is_frozen = forward_ ? end <= frozen_ : end >= frozen_;
-  if (arrival_count != looked_arrival_count_ && !is_frozen) {
-    look_from_ = settled_;
-    return false;
-  }
-  if (IsPendingBefore(end)) {
-    look_from_ = settled_;
-    if (pending_.is_removal) {
-      // Others have nothing before it, so the look goes on from here.
-      look_from_ = pending_.key;
-      if (forward_) look_from_.push_back('\0');
-    }
-    return false;
-  }
-  settled_ = look_from_ = end;
-  return true;
+// The cursor shows nothing before `end_`. So the walk is settled as far as is known, also where that ends at a removal.
+bool RangeWalk::Grow() {
+  const bool must = ++tries_ > kTriesMax;
+  // Locking first would be a deadlock with whoever is waited for, if he inserts more.
+  if (blocker() != nullptr && !must) return false;
+  const ByteView end = IsKnown() ? end_ : known_;
+  if (!transaction_->ranges().ExtendTo(&walk_, end, must)) return false;
+  settled_ = end;
+  tries_ = 0;
+  return IsKnown();
 }
 
 bool RangeWalk::Extend(ByteView key) {
   end_ = key;
-  if (forward_) end_.push_back('\0');
-  return GrowTo(end_);
+  if (is_forward()) end_.push_back('\0');
+  return Grow();
 }
 
 bool RangeWalk::ExtendToEnd() {
-  end_ = forward_ ? walk_.upper : walk_.lower;
-  return GrowTo(end_);
+  end_ = is_forward() ? walk_.upper : walk_.lower;
+  return Grow();
 }
 
-const PendingEntry* RangeWalk::blocker() const {
-  return IsPendingBefore(end_) && !pending_.is_removal ? &pending_ : nullptr;
-}
+const PendingEntry* RangeWalk::blocker() const { return IsKnown() || pending_.is_removal ? nullptr : &pending_; }
 
 }  // namespace cairn::txn

@@ -30,7 +30,8 @@ struct PendingEntry {
 //   End.
 //
 // What Extend accepted is complete: the cursor shows all that is there, and nobody inserts there until
-// the transaction ends.
+// the transaction ends. What it refused is not locked: whoever is waited for can insert there, and so can others. Only a walk
+// that was refused kTriesMax times where it stands locks first, up to the blocker if there is one, as rows may come nearer and nearer to it.
 //
 // Thread rule: the transaction's thread. Must be ended before the transaction is; what it locked stays
 // locked until then.
@@ -46,7 +47,7 @@ class RangeWalk {
   Status Begin(Transaction* transaction, IndexId index, ByteView lower, ByteView upper, bool forward,
                bool heeds_pending);
   bool is_active() const { return walk_.holding != nullptr; }
-  bool is_forward() const { return forward_; }
+  bool is_forward() const { return walk_.forward; }
   void End();
 
   // Looks for what others have put and not committed in front of the walk.
@@ -63,21 +64,20 @@ class RangeWalk {
   // Where complete knowledge ends: entries at or above it (forward), or below it, come next.
   ByteView settled() const { return settled_; }
 
+  static constexpr int kTriesMax = 8;  // see above
+
  private:
-  bool GrowTo(ByteView end);
-  bool IsPendingBefore(ByteView end) const;
+  bool Grow();
+  bool IsKnown() const { return is_forward() ? end_ <= known_ : end_ >= known_; }
 
   Transaction* transaction_ = nullptr;
   WalkedRange walk_;
-  bool forward_ = true;
   bool heeds_pending_ = true;
   std::string settled_;
-  std::string look_from_;   // where Look() begins; settled_, or further when it stopped at removals
-  std::string end_;         // where the last Extend wanted to get: like settled_
-  std::string frozen_;      // what was locked at the last Look(): nothing came there since
-  uint64_t looked_arrival_count_ = 0;
-  bool has_pending_ = false;
-  PendingEntry pending_;    // the first in the walk's way, as of the last Look()
+  std::string known_;     // like settled_: up to here the last Look() has found nothing that others have put
+  std::string end_;       // like settled_: where the last Extend wanted to get
+  int tries_ = 0;         // since settled_ was moved
+  PendingEntry pending_;  // what is at known_, unless that is the end of the bounds
 };
 
 }  // namespace cairn::txn
