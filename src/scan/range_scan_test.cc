@@ -294,6 +294,33 @@ TEST_F(RangeScanTest, AnAbsentUniqueKeyStaysAbsent) {
   EXPECT_EQ(committed->lock_count(), 0u);
 }
 
+// Whose insertions are always nearer to where the walk stands than what it waits for.
+TEST_F(RangeScanTest, AWalkFromTheNewestRowEndsWhileOthersInsertNewerOnes) {
+  constexpr int kThreadCount = 3, kWalkCount = 100;
+  CommitRows({{1, 1, 1}});
+  std::atomic<int> next_id{2};
+  std::atomic<bool> done{false};
+  const auto insert = [&] {
+    while (!done) {
+      const int id = next_id++;
+      auto transaction = Begin();
+      const Status status = InsertRow(*transaction, {id, id, id}, LockWait::kWait);
+      EXPECT_TRUE(status.ok()) << status.ToString();
+      EXPECT_TRUE(transaction->Commit(Durability::kOs).ok());
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreadCount; ++i) threads.emplace_back(insert);
+  for (int i = 0; i < kWalkCount; ++i) {
+    auto transaction = Begin();
+    const std::string newest = WalkAll(*transaction, kPrimary, Ranges(LockWait::kWait), 1, /*backward=*/true);
+    EXPECT_EQ(WalkAll(*transaction, kPrimary, Ranges(LockWait::kWait), 1, /*backward=*/true), newest);
+    EXPECT_TRUE(transaction->Rollback().ok());
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
 // Many look whether a group has a row, and add one if it has none, else remove it. Without range locks
 // two would add one at once.
 TEST_F(RangeScanTest, TransactionsThatCheckAndInsertNeverSeeEachOthersHalf) {
