@@ -32,6 +32,7 @@ constexpr char kPaceTask[] = "pace compactions";
 constexpr char kSpaceTask[] = "watch free space";
 constexpr char kLogTask[] = "release logs";
 constexpr char kRollbackTask[] = "roll back what could not be";
+constexpr char kPreparedTask[] = "show what is prepared";
 constexpr char kTrimTask[] = "trim heaps";
 
 void Report(LogSink* log, LogLevel level, const std::string& line) {
@@ -89,12 +90,13 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   started->transactions_ =
       std::make_unique<txn::TransactionManager>(*started->store_, lock_options, std::move(hooks));
   CAIRN_RETURN_IF_ERROR(started->transactions_->RecoverPrepared());
-  started->StartBackgroundWork(options.log);
+  started->StartBackgroundWork(options);
   *engine = std::move(started);
   return Status::Ok();
 }
 
-void Engine::StartBackgroundWork(LogSink* log) {
+void Engine::StartBackgroundWork(const EngineOptions& options) {
+  LogSink* const log = options.log;
   worker_ = std::make_unique<jobs::Worker>();
   worker_->Add(kSyncTask, seconds(1), [this, log, synced = uint64_t{0}]() mutable {
     const uint64_t version = store_->LogVersion();
@@ -121,6 +123,9 @@ void Engine::StartBackgroundWork(LogSink* log) {
     NameKeepersOfLogs();
   });
   worker_->Add(kRollbackTask, seconds(1), [this] { transactions_->RetryRollbacks(); });
+  if (options.on_prepared) {
+    worker_->Add(kPreparedTask, seconds(1), [this, visit = options.on_prepared] { transactions_->VisitPrepared(visit); });
+  }
   worker_->Add(kTrimTask, seconds(5), [trimmer = HeapTrimmer(heap_slack_bytes_)]() mutable { trimmer.Poll(); });
   worker_->Start();
   // Has a thread of its own, as it may compact files.

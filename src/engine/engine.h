@@ -23,9 +23,9 @@ namespace cairn::engine {
 //
 // Background work: once a second the log is made durable, so that commits with less than full
 // durability are at risk for no longer; indexes of dropped tables are removed; the
-// disk's free space is looked at; what could not be rolled back is tried again; what is prepared and keeps logs
-// beyond measure is named. Ten times a second it is
-// looked whether reads have paid for a flush or a compaction.
+// disk's free space is looked at; what could not be rolled back is tried again; what is prepared is shown to
+// who asked for it, and named if it keeps logs beyond measure. Ten times a second it is looked whether reads have
+// paid for a flush or a compaction.
 //
 // Thread rule: accessors from any thread; destruction when no transaction, cursor or call is left.
 class Engine {
@@ -51,7 +51,7 @@ class Engine {
 
  private:
   Engine() = default;
-  void StartBackgroundWork(LogSink* log);
+  void StartBackgroundWork(const EngineOptions& options);
   // The last error, which names its index.
   Status ReclaimDropped();
   Status Reclaim(IndexId index);

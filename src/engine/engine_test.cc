@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -279,6 +280,15 @@ TEST_F(EngineTest, WhoStaysPreparedAndKeepsTheLogsIsNamedOnce) {
   for (const char* name : {"x1", "x2"}) ASSERT_TRUE(engine->transactions().RollbackPrepared(name).ok());
   ASSERT_TRUE(engine->store().FlushMemtables().ok());
   while (engine->store().MeasureLogs().bytes > uint64_t{4} << 20) std::this_thread::yield();
+}
+
+TEST_F(EngineTest, WhatIsPreparedIsShownAgainAndAgain) {
+  std::atomic<int> shown = 0;
+  options.on_prepared = [&shown](const std::string& name) { shown += name == "x1"; };
+  MustStart();
+  AddRows(Create("d/t"), 0, 1, "x1");
+  while (shown < 2) std::this_thread::yield();
+  engine.reset();
 }
 
 TEST_F(EngineTest, ASecondEngineOnTheDirectoryIsBusy) {

@@ -24,6 +24,8 @@ struct EngineOptions {
   LogSink* log = nullptr;               // optional; longer-lived than the engine
   txn::WaitObserver* observer = nullptr;  // optional; longer-lived than the engine
   std::function<std::string(ByteView)> name_text;  // of a prepared transaction's name, for the log; optional
+  // Optional; shown the name of every prepared transaction once a second: see TransactionManager::VisitPrepared().
+  std::function<void(const std::string& name)> on_prepared;
 };
 
 // The memory budget where the user gives none: a third of what the machine or the process's cgroup (base/cgroup_memory.h), whichever has

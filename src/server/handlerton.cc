@@ -37,15 +37,14 @@ bool IsPromised(THD* thd, XID* xid) {
 // The server is about to strike a user's XID off its list, whatever comes of the commit, and nobody could name or find it any more. So it is
 // listed anew, as those found at a start are, and the connection has one that means nothing to be struck off instead.
 void KeepListed(THD* thd) {
-  XID xid = *thd->transaction->xid_state.get_xid();
   XID other;
   const std::string name = "cairn " + std::to_string(thd->thread_id);
   other.set(static_cast<long>(name.size()), 0, name.data());
   XID_STATE other_state{};
-  if (xid_cache_insert(thd, &other_state, &other)) return;  // no memory: the next start lists it
+  if (xid_cache_insert(thd, &other_state, &other)) return;  // no memory: the engine's thread lists it later
   xid_cache_delete(thd, &thd->transaction->xid_state);
   thd->transaction->xid_state = other_state;
-  ListXid(&xid);
+  GlobalEngine()->transactions().VisitPrepared(ListXid);
 }
 
 // Of what somebody has prepared, and not that there is no such transaction.

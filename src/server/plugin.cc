@@ -48,6 +48,7 @@ int Start(void* plugin) {
   options.log = &server_log;
   options.observer = &wait_observer;
   options.name_text = TextOfXidName;
+  options.on_prepared = ListXid;
   std::unique_ptr<engine::Engine> engine;
   HideDirectory(options.directory);
   Status status = CheckWitness(WitnessPath(), options.directory);

@@ -61,7 +61,7 @@ Session* Session::Of(THD* thd) {
 // The server refuses statements while it has a prepared transaction to end, but not all: what a function names is opened past that check.
 Status Session::BeginStatement() {
   if (EndsXa()) return Status::InvalidArgument("the prepared XA transaction is to be ended first");
-  LetGoOfXa();
+  xa_name_.clear();  // whoever names it ends it
   if (!transaction_->is_active()) {
     transaction_->Begin(IsolationOf(thd_));
     transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
@@ -95,7 +95,6 @@ Status Session::RollbackStatement() {
 }
 
 Status Session::Commit(store::Durability durability) {
-  LetGoOfXa();
   DetachCursors();
   if (!transaction_->is_active()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(CheckNoOpenLoad());
@@ -109,7 +108,6 @@ Status Session::CheckNoOpenLoad() const {
 }
 
 Status Session::Rollback() {
-  LetGoOfXa();
   DetachCursors();
   has_open_load = false;
   if (!transaction_->is_active()) return Status::Ok();
@@ -136,7 +134,8 @@ Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
   return transaction_->RollbackToSavepoint(savepoint);
 }
 
-// The server may have forgotten a transaction that is prepared under the name, and let another one begin: see LetGoOfXa().
+// If the server could not write an XA COMMIT to the binary log, it has told the user of an error and struck the XID off its list, so that
+// another transaction may begin under it, here or elsewhere, before ListXid() is called again.
 Status Session::PrepareXa(const std::string& name, store::Durability durability) {
   if (global_engine->transactions().IsPrepared(name)) return Status(Status::Code::kAlreadyExists, "a transaction is prepared under this XID");
   CAIRN_RETURN_IF_ERROR(transaction_->Prepare(name, durability));
@@ -153,15 +152,6 @@ bool Session::EndsXa() const {
 }
 
 std::string Session::TakeXa() { return std::exchange(xa_name_, std::string()); }
-
-// Whoever names it ends it. If the server has this engine down for it all the same, it could not write the end to the binary log, told the
-// user of an error and struck the XID off its list: so that there is one who can name it, it is listed anew.
-void Session::LetGoOfXa() {
-  if (xa_name_.empty()) return;
-  const bool is_forgotten = thd_->ha_data[global_handlerton->slot].ha_info[1].is_started();
-  XID xid;
-  if (XidOfName(TakeXa(), &xid) && is_forgotten) ListXid(&xid);
-}
 
 void Session::DetachPrepared() {
   DetachCursors();

@@ -71,8 +71,9 @@ class Session {
   // XA PREPARE. The transaction is the engine's from then on, for who ends it by its name: the server may let go of it at any time,
   // without a word to an engine, for the connection to go on with others (a change of user).
   Status PrepareXa(const std::string& name, store::Durability durability);
-  // Whether the server still has the transaction that was prepared so, to end it next; and its name, for that.
+  // Whether the server still has the transaction that was prepared so, to end it next.
   bool EndsXa() const;
+  // Its name, for who ends it, or goes on with something else: the connection has it no more.
   std::string TakeXa();
 
   // Commits what was changed so far and goes on in a new transaction of the same statement. Only for
@@ -119,13 +120,11 @@ class Session {
   void DetachPrepared();
 
  private:
-  void LetGoOfXa();
-
   THD* const thd_;
   std::unique_ptr<txn::Transaction> transaction_;
   store::CompactionInterrupt compaction_interrupt_;
   std::vector<CursorHolder*> holders_;
-  std::string xa_name_;  // of what PrepareXa() has prepared, until it is ended, or the connection goes on with something else
+  std::string xa_name_;  // of what PrepareXa() has prepared, until TakeXa()
 };
 
 // The engine of this process, and its handlerton. Null before start and after shutdown.

@@ -51,8 +51,9 @@ std::string TextOfXidName(ByteView name) {
   return HexText(data.substr(0, gtrid_bytes)) + "," + HexText(data.substr(gtrid_bytes)) + "," + std::to_string(xid.formatID);
 }
 
-void ListXid(XID* xid) {
-  if (xid_cache_insert(xid)) sql_print_error("CAIRN: no memory to list an XA transaction that stays prepared; the next start does");
+void ListXid(const std::string& name) {
+  XID xid;
+  if (XidOfName(name, &xid) && xid.get_my_xid() == 0) (void)xid_cache_insert(&xid);
 }
 
 }  // namespace cairn::server

@@ -22,7 +22,9 @@ std::string TextOfXidName(ByteView name);
 // False for a name that is no XID's.
 bool XidOfName(ByteView name, XID* xid);
 
-// Has the server list the XID of a prepared transaction, as it does with those found at its start: any connection may name it.
-void ListXid(XID* xid);
+// Has the server list a user's prepared transaction, as it does with those found at its start: any connection may name it. Where the XID is
+// in its list already, as a connection's that may not be prepared, nothing changes. For TransactionManager::VisitPrepared(): should the
+// transaction end meanwhile, the XID would stay.
+void ListXid(const std::string& name);
 
 }  // namespace cairn::server

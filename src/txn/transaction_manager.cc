@@ -118,10 +118,14 @@ bool TransactionManager::IsPrepared(const std::string& name) const {
   return prepared_.contains(name);
 }
 
+void TransactionManager::VisitPrepared(const std::function<void(const std::string& name)>& visit) const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, transaction] : prepared_) visit(name);
+}
+
 std::vector<std::string> TransactionManager::ListPrepared() const {
   std::vector<std::string> names;
-  std::lock_guard lock(mutex_);
-  for (const auto& [name, transaction] : prepared_) names.push_back(name);
+  VisitPrepared([&](const std::string& name) { names.push_back(name); });
   return names;
 }
 

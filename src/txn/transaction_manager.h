@@ -77,6 +77,8 @@ class TransactionManager {
   // Prepared transactions that were taken over (users' all are): their names, and ending them by name. kNotFound
   // when there is none of the name. When ending fails it stays in the list.
   std::vector<std::string> ListPrepared() const;
+  // Shows each name in turn. It stays prepared until `visit` returns, which must not call back.
+  void VisitPrepared(const std::function<void(const std::string& name)>& visit) const;
   bool IsPrepared(const std::string& name) const;
   Status CommitPrepared(ByteView name, store::Durability durability);
   Status RollbackPrepared(ByteView name);
