@@ -198,7 +198,9 @@ _USED_AGAIN = (*_BEGUN_AGAIN, "XA END 'unlogged'")
 # What comes after an XA COMMIT that is not logged, by its connection or, where it says so, by another one. If it does
 # not close the connection, this is the one that names the transaction in the end.
 AFTER_UNLOGGED = (
+    (),
     ("close",),
+    (f"SELECT * FROM {TABLE}",),
     (f"SELECT * FROM {TABLE}", "close"),
     (f"INSERT INTO {TABLE} VALUES (-1)", "close"),
     ("COMMIT",),
