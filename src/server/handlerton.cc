@@ -160,6 +160,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
     session->EndStatement();
     return 0;
   }
+  (void)session->TakeXa();  // of before, also where the engine has no part in what came since
   if (!session->transaction().is_active()) return 0;
   if (const Status whole = session->CheckNoOpenLoad(); !whole.ok()) return RaiseError(thd, whole);
   session->EndStatement();

@@ -141,13 +141,15 @@ Status Session::PrepareXa(const std::string& name, store::Durability durability)
   CAIRN_RETURN_IF_ERROR(transaction_->Prepare(name, durability));
   DetachPrepared();
   xa_name_ = name;
+  xa_query_id_ = thd_->query_id;
   return Status::Ok();
 }
 
-// A later one of the connection's may have the same XID, and is not prepared. Nor is, to the server, one that another engine refuses to prepare.
+// A later one of the connection's may have the same XID, and is not prepared. Nor is, to the server, one that another engine refuses to prepare
+// in the same statement.
 bool Session::EndsXa() const {
   const XID_STATE& state = thd_->transaction->xid_state;
-  const bool is_prepared = state.get_state_code() == XA_PREPARED || thd_sql_command(thd_) == SQLCOM_XA_PREPARE;
+  const bool is_prepared = state.get_state_code() == XA_PREPARED || thd_->query_id == xa_query_id_;
   return !xa_name_.empty() && is_prepared && state.is_explicit_XA() && NameOfXid(*state.get_xid()) == xa_name_;
 }
 

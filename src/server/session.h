@@ -124,7 +124,8 @@ class Session {
   std::unique_ptr<txn::Transaction> transaction_;
   store::CompactionInterrupt compaction_interrupt_;
   std::vector<CursorHolder*> holders_;
-  std::string xa_name_;  // of what PrepareXa() has prepared, until TakeXa()
+  std::string xa_name_;      // of what PrepareXa() has prepared, until TakeXa()
+  int64_t xa_query_id_ = 0;  // the server's number of the statement that has
 };
 
 // The engine of this process, and its handlerton. Null before start and after shutdown.

@@ -193,6 +193,7 @@ def _full_binary_log(server: Server, connection: Connection) -> Iterator[None]:
         resource.prlimit(process, resource.RLIMIT_FSIZE, before)
 
 
+_PREPARED_EMPTY = ("XA START 'unlogged'", "XA END 'unlogged'", "XA PREPARE 'unlogged'")
 _BEGUN_AGAIN = ("XA START 'unlogged'", f"INSERT INTO {TABLE} VALUES (-2)")
 _USED_AGAIN = (*_BEGUN_AGAIN, "XA END 'unlogged'")
 # What comes after an XA COMMIT that is not logged, by its connection or, where it says so, by another one. If it does
@@ -209,6 +210,8 @@ AFTER_UNLOGGED = (
     (*_USED_AGAIN, "XA ROLLBACK 'unlogged'", "close"),
     (*_USED_AGAIN, "XA PREPARE 'unlogged'"),
     (*_USED_AGAIN, "XA PREPARE 'unlogged'", "close"),
+    (*_PREPARED_EMPTY, "XA ROLLBACK 'unlogged'"),
+    ("SET lock_wait_timeout = 0", "other: FLUSH TABLES WITH READ LOCK", *_PREPARED_EMPTY, "other: UNLOCK TABLES"),
     (*(f"other: {sql}" for sql in _BEGUN_AGAIN), "close", "other: XA END 'unlogged'", "other: XA ROLLBACK 'unlogged'"),
 )
 
