@@ -6,6 +6,27 @@
 #include "server/table_map.h"
 
 namespace cairn::server {
+namespace {
+
+// The server lets a key that is not unique go on with the columns of the primary key that it lacks, and means to stop before the first one
+// that the primary key has a prefix of: entries do not give a prefix back, and beside the whole column they have it as a part of its own. But
+// it goes on where it has appended no more parts than come before that one in the primary key (init_from_binary_frm_image()
+// compares the two counts). Here it stops, for this open table. What is left are the first of the entry's parts behind the key's own.
+void EndKeysBeforePrefixes(TABLE* table) {
+  if (table->s->primary_key == MAX_KEY) return;
+  const KEY& primary = table->key_info[table->s->primary_key];
+  uint whole_parts = 0;
+  while (whole_parts < primary.user_defined_key_parts && (primary.key_part[whole_parts].key_part_flag & HA_PART_KEY_SEG) == 0) ++whole_parts;
+  for (KEY* key = table->key_info; key != table->key_info + table->s->keys; ++key) {
+    const key_part_map kept = key->ext_key_part_map & make_prev_keypart_map(whole_parts);
+    if (kept == key->ext_key_part_map) continue;
+    key->ext_key_part_map = kept;
+    key->ext_key_parts = key->user_defined_key_parts + my_count_bits(kept);
+    key->ext_key_flags &= ~HA_EXT_NOSAME;
+  }
+}
+
+}  // namespace
 
 Handler::Handler(handlerton* hton, TABLE_SHARE* share) : handler(hton, share) {}
 
@@ -114,6 +135,7 @@ int Handler::open(const char* name, int, uint) {
   // positions first if it knows.
   key_used_on_scan = table_share->primary_key;
   ChoosePositionForm();
+  EndKeysBeforePrefixes(table);
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
