@@ -74,8 +74,8 @@ class EntryPlan {
 // Knows one index of one table.
 //
 // Words: the *own parts* are those the user declared; the *entry parts* are the own parts and
-// then the primary key's parts that are not there already (none for the primary key itself). A
-// primary key column is there already when the index has it whole.
+// then the primary key's parts that are not there already (none for the primary key itself). One is
+// there already when the index has as much of the same column.
 //
 // Thread rule: immutable after construction; shared by all threads. Self-contained: keeps
 // nothing of the RecordLayout or the primary codec it was made from, but shares the default record and
@@ -112,7 +112,8 @@ class IndexCodec {
   void EncodeEntry(const uint8_t* record, ByteView primary_key, ByteBuffer* key, ByteBuffer* value) const;
 
   // Index id and the first `part_count` parts of a search tuple. The tuple is in the server's
-  // key_copy() format, whole parts only. A hidden row id cannot be searched this way.
+  // key_copy() format, whole parts only, and those of the entry, in its order: a prefix that the primary key has of a column
+  // is one, though the column be an own part. A hidden row id cannot be searched this way.
   void EncodeSearchKey(const uint8_t* tuple, unsigned part_count, ByteBuffer* key) const;
 
   // The same bytes, from a record.

@@ -14,7 +14,9 @@
 namespace cairn::codec {
 namespace {
 
+using testing::LayoutBuilder;
 using testing::Randomly;
+using testing::SmallCollation;
 using testing::TestRecord;
 
 constexpr uint64_t kTables = 400;
@@ -283,6 +285,27 @@ TEST(IndexCodec, HowLongAVarcharMayBeIsInNoEntry) {
       }
     }
   }
+}
+
+// Tables that exist have them so.
+TEST(IndexCodec, PrefixesOfThePrimaryKeyKeepTheirPlaceInIt) {
+  LayoutBuilder builder;
+  builder.Add(ColumnType::kFixedBytes, 1, false).Add(ColumnType::kVarchar, 10, false, SmallCollation::Named("bin"));
+  builder.Add(ColumnType::kFixedBytes, 1, false);
+  const RecordLayout& layout = builder.layout();
+  const IndexCodec primary =
+      IndexCodec::Primary(layout, IndexId(1), {{.column = 0}, {.column = 1, .prefix_bytes = 3}, {.column = 2}});
+  const IndexCodec index = IndexCodec::Secondary(layout, IndexId(2), {{.column = 0}, {.column = 1}}, false, primary);
+  TestRecord record(layout);
+  record.Set(0, "c");
+  record.Set(1, "abcd");
+  record.Set(2, "d");
+  ByteBuffer primary_key, key, value, back;
+  primary.EncodePrimaryKey(record.data(), 0, &primary_key);
+  index.EncodeEntry(record.data(), primary_key.view(), &key, &value);
+  EXPECT_EQ(key.ToString().substr(4), "cabcd \x02" "abc \x02" "d");
+  ASSERT_TRUE(index.PrimaryKeyOf(key.view(), value.view(), &back).ok());
+  EXPECT_EQ(back.view(), primary_key.view());
 }
 
 TEST(IndexCodec, UniqueKeysOfEqualValuesAreEqualUnlessNull) {
