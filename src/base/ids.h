@@ -26,9 +26,20 @@ using IndexId = Id<struct IndexIdTag, uint32_t>;
 // not unique. Filters make use of that (store/file_filters.h, store/memtable_filter.h). Ids given before there was the bit do without.
 inline constexpr uint32_t kOnlyWalkedBit = uint32_t{1} << 31;
 constexpr bool IsOnlyWalked(IndexId id) { return (id.value & kOnlyWalkedBit) != 0; }
+// Ids without the bit are below this: where an index ends another id begins, also behind the last one that has the bit.
+inline constexpr uint32_t kIndexNumbersEnd = kOnlyWalkedBit - 1;
 
 // A table in the dictionary. Never reused; a truncated or rebuilt table is a new one. 0 is none.
 using TableId = Id<struct TableIdTag, uint64_t>;
+
+// Takes `count` numbers that are never given twice, from `*next` on. False: so many are not left below `end`; none is taken then.
+template <typename Number>
+[[nodiscard]] constexpr bool TakeNumbers(Number count, Number end, Number* next, Number* first) {
+  if (*next > end || end - *next < count) return false;
+  *first = *next;
+  *next += count;
+  return true;
+}
 
 }  // namespace cairn
 

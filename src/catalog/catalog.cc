@@ -61,10 +61,11 @@ std::string CountersKey(TableId id) { return TableKey(RecordKind::kCounters, id)
 std::string CreationKey(TableId id) { return TableKey(RecordKind::kCreation, id); }
 
 Status Catalog::Open(store::Store* store, std::unique_ptr<Catalog>* catalog, LogSink* log) {
-  std::unique_ptr<Catalog> opened(new Catalog(store));
+  std::unique_ptr<Catalog> opened(new Catalog(store, log));
   CAIRN_RETURN_IF_ERROR(opened->LoadFormat());
   CAIRN_RETURN_IF_ERROR(opened->LoadNextIds());
-  CAIRN_RETURN_IF_ERROR(opened->PassUnknownIndexes(log));
+  CAIRN_RETURN_IF_ERROR(opened->PassUnknownIndexes());
+  opened->WarnOfIndexNumbers();
   CAIRN_RETURN_IF_ERROR(opened->LoadForeignKeys());
   CAIRN_RETURN_IF_ERROR(opened->DropTemporaryTables());
   *catalog = std::move(opened);
@@ -119,8 +120,8 @@ Status Catalog::Create(TableDef def, uint64_t auto_increment_next, std::shared_p
   TableDef replaced;
   found = IsNameOfFilledCopy(def.name) && !original.empty() ? LoadDef(original, &replaced) : Status::NotFound();
   if (!found.ok() && !found.Is(Status::Code::kNotFound)) return found;
-  def.id = TableId(next_table_id_++);
-  AssignIds(&def);
+  CAIRN_RETURN_IF_ERROR(AssignTableId(&def));
+  CAIRN_RETURN_IF_ERROR(AssignIndexIds(&def));
   const store::TableCounters counters{.row_count = 0, .auto_increment_next = auto_increment_next};
   Batch batch(*store_);
   PutName(def.name, def.id, &batch);
@@ -341,7 +342,7 @@ Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table)
   CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
   Batch batch(*store_);
   PutDropped(def, &batch);
-  AssignIds(&def);
+  CAIRN_RETURN_IF_ERROR(AssignIndexIds(&def));
   ForgetEarlierVersions(&def);
   PutDefinition(def, &batch);
   PutCounters(def.id, store::TableCounters(), &batch);

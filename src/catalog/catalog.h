@@ -39,12 +39,14 @@ std::string CreationKey(TableId id);
 // all after a crash. The caller (the server's metadata locks) keeps others from using a
 // table while it is renamed, truncated or dropped.
 //
+// Numbers of tables and indexes are never given twice. What needs more of them than are left is kInvalidArgument, and nothing is changed.
+//
 // Thread rule: all methods from any thread.
 class Catalog {
  public:
   // Reads the dictionary, creating an empty one in a new store, and drops the temporary
-  // tables an earlier process left. kFormatTooNew changes nothing. `log` (may be null) is told when there are rows of indexes that
-  // the dictionary does not know.
+  // tables an earlier process left. kFormatTooNew changes nothing. `log` (may be null; stays as long as the catalog) is told when there
+  // are rows of indexes that the dictionary does not know, and when half of the numbers for indexes are gone.
   static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog, LogSink* log = nullptr);
 
   // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, kDuplicateKey when that
@@ -166,17 +168,20 @@ class Catalog {
   void NoteRecoveredKey(ByteView key);
 
  private:
-  explicit Catalog(store::Store* store) : store_(store) {}
+  Catalog(store::Store* store, LogSink* log) : store_(store), log_(log) {}
 
   Status LoadFormat();
   Status LoadForeignKeys();
   void PutForeignKeys(const ForeignKeyChange& change, store::Batch* batch);
   void PublishForeignKeys(const ForeignKeyChange& change);
   Status LoadNextIds();
-  Status PassUnknownIndexes(LogSink* log);
+  Status PassUnknownIndexes();
   Status DropTemporaryTables();
-  IndexId NextIndexId(IndexKind kind);
-  void AssignIds(TableDef* def);
+  void WarnOfIndexNumbers() const;
+  Status TakeIndexNumbers(size_t count, uint32_t* first);
+  static IndexId IndexIdOf(uint32_t number, IndexKind kind);
+  Status AssignTableId(TableDef* def);
+  Status AssignIndexIds(TableDef* def);
   void PutNextIds(store::Batch* batch);
   Status LoadDef(const std::string& name, TableDef* def);
   Status LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table);
@@ -189,6 +194,7 @@ class Catalog {
   void Unpublish(const std::string& name);
 
   store::Store* const store_;
+  LogSink* const log_;
   std::mutex mutex_;  // guards all below and every change of the dictionary
   uint64_t format_version_ = 0;
   uint64_t next_table_id_ = 1;

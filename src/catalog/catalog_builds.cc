@@ -81,10 +81,12 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
 
 Status Catalog::TakeIdsForBuild(std::span<const IndexDef> indexes, std::vector<IndexId>* ids) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Batch batch(*store_);
   ids->clear();
-  for (const IndexDef& index : indexes) ids->push_back(NextIndexId(index.kind));
-  while (ids->size() < 2 * indexes.size()) ids->push_back(IndexId(next_index_id_++));
+  uint32_t number;
+  CAIRN_RETURN_IF_ERROR(TakeIndexNumbers(2 * indexes.size(), &number));
+  for (const IndexDef& index : indexes) ids->push_back(IndexIdOf(number++, index.kind));
+  while (ids->size() < 2 * indexes.size()) ids->push_back(IndexId(number++));
+  Batch batch(*store_);
   for (const IndexId id : *ids) batch.Put(Family::kDictionary, DroppedIndexKey(id), ByteView());
   PutNextIds(&batch);
   // Before the write: the reclaimer looks at the dictionary under the same mutex, but after it.

@@ -16,6 +16,14 @@ using store::PinnedValue;
 
 namespace {
 
+// Half of them. What is left lasts as long as what is gone has, if all goes on as before.
+constexpr uint32_t kWarnedNumber = kIndexNumbersEnd / 2;
+
+Status NoneLeft(const char* of) {
+  return Status::InvalidArgument("the store has given out all numbers that there are for " + std::string(of) +
+                                 ", those of dropped ones included. To go on, dump all tables and load them into a new store");
+}
+
 // Whether the data family has anything of indexes of this number and greater ones, of those with the bit or of those without it.
 Status HasFrom(const store::Store& store, uint32_t number, uint32_t bit, bool* has) {
   const IndexBounds from(IndexId(number | bit));
@@ -53,9 +61,9 @@ Status Catalog::LoadNextIds() {
 
 // The dictionary may be older than the rows: where somebody has emptied logs by hand, of which rows were in files already and definitions were
 // not. An index that got the number of a lost one would have its rows. The next numbers are written with the next table, as ever.
-Status Catalog::PassUnknownIndexes(LogSink* log) {
-  const auto warn = [log](const std::string& line) {
-    if (log != nullptr) log->Log(LogLevel::kWarning, line);
+Status Catalog::PassUnknownIndexes() {
+  const auto warn = [this](const std::string& line) {
+    if (log_ != nullptr) log_->Log(LogLevel::kWarning, line);
   };
   const uint32_t known = next_index_id_;
   if (known >= kOnlyWalkedBit) return Status::Ok();
@@ -77,13 +85,33 @@ Status Catalog::PassUnknownIndexes(LogSink* log) {
   return Status::Ok();
 }
 
-IndexId Catalog::NextIndexId(IndexKind kind) {
-  const uint32_t number = next_index_id_++;
+void Catalog::WarnOfIndexNumbers() const {
+  if (log_ == nullptr || next_index_id_ < kWarnedNumber) return;
+  log_->Log(LogLevel::kWarning, "of the store's numbers for indexes, which each CREATE and TRUNCATE of a table, temporary or not, and each "
+                                "new index takes for good, " + std::to_string(kIndexNumbersEnd - std::min(next_index_id_, kIndexNumbersEnd)) +
+                                " are left. To have all of them again, dump all tables and load them into a new store");
+}
+
+Status Catalog::TakeIndexNumbers(size_t count, uint32_t* first) {
+  const uint32_t before = next_index_id_;
+  if (!TakeNumbers(static_cast<uint32_t>(count), kIndexNumbersEnd, &next_index_id_, first)) return NoneLeft("indexes");
+  if (before < kWarnedNumber) WarnOfIndexNumbers();
+  return Status::Ok();
+}
+
+IndexId Catalog::IndexIdOf(uint32_t number, IndexKind kind) {
   return IndexId(kind == IndexKind::kSecondary ? number | kOnlyWalkedBit : number);
 }
 
-void Catalog::AssignIds(TableDef* def) {
-  for (IndexDef& index : def->indexes) index.id = NextIndexId(index.kind);
+Status Catalog::AssignTableId(TableDef* def) {
+  return TakeNumbers(uint64_t{1}, UINT64_MAX, &next_table_id_, &def->id.value) ? Status::Ok() : NoneLeft("tables");
+}
+
+Status Catalog::AssignIndexIds(TableDef* def) {
+  uint32_t number;
+  CAIRN_RETURN_IF_ERROR(TakeIndexNumbers(def->indexes.size(), &number));
+  for (IndexDef& index : def->indexes) index.id = IndexIdOf(number++, index.kind);
+  return Status::Ok();
 }
 
 void Catalog::PutNextIds(Batch* batch) {

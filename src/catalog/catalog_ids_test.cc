@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// No index gets the number of another that has rows, whatever became of the dictionary.
+// No index gets the number of another that has rows, whatever became of the dictionary and however many there have been.
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +8,7 @@
 
 #include "base/index_bounds.h"
 #include "catalog/catalog.h"
+#include "catalog/dictionary_keys.h"
 #include "catalog/testing.h"
 #include "store/store_testing.h"
 
@@ -30,15 +31,36 @@ class CatalogIdsTest : public ::testing::Test, public store::StoreFixture {
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
   // With a primary and a secondary index.
-  TableDef Create(const std::string& name) {
+  static TableDef Def(const std::string& name) {
     TableDef def;
     def.name = name;
     def.columns.push_back({.column_id = 1, .name = "a", .type = 1, .data_bytes_max = 4});
     def.indexes.push_back({.id = {}, .name = "PRIMARY", .kind = IndexKind::kPrimary, .parts = {{.column = 0}}});
     def.indexes.push_back({.id = {}, .name = "k", .kind = IndexKind::kSecondary, .parts = {{.column = 0}}});
+    return def;
+  }
+  TableDef Create(const std::string& name) {
     std::shared_ptr<Table> table;
-    EXPECT_TRUE(catalog->Create(def, 0, &table).ok());
+    EXPECT_TRUE(catalog->Create(Def(name), 0, &table).ok());
     return table->def();
+  }
+  // As if so many had been given out.
+  void GiveOut(uint64_t next_table_id, uint32_t next_index_id) {
+    ByteBuffer bytes;
+    bytes.AppendVarint(next_table_id);
+    bytes.AppendVarint(next_index_id);
+    store::Batch batch(*store);
+    batch.Put(Family::kDictionary, KindKey(RecordKind::kNextIds), bytes.view());
+    ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+    Restart();
+  }
+  void Restart() {
+    catalog.reset();
+    store.reset();
+    OpenBoth();
+  }
+  static bool HasNoneLeft(const Status& status) {
+    return status.Is(Code::kInvalidArgument) && status.message().find("has given out all numbers") != ByteView::npos;
   }
   static uint32_t Number(IndexId index) { return index.value & ~kOnlyWalkedBit; }
   Status PutEntry(IndexId index) { return Put(std::string(IndexBounds(index).lower()) + "key", "value"); }
@@ -105,6 +127,71 @@ TEST_F(CatalogIdsTest, KnownIndexesAreNoneOfThese) {
     OpenBoth();
     EXPECT_EQ(lines->text(), "");
   }
+}
+
+TEST_F(CatalogIdsTest, AfterTheLastNumberNoIndexIsMade) {
+  const TableDef kept = Create("a/kept");
+  GiveOut(100, kIndexNumbersEnd - 7);
+  EXPECT_NE(lines->text().find(" 7 are left"), std::string::npos) << lines->text();
+  std::shared_ptr<Table> table;
+  ASSERT_TRUE(catalog->Truncate("a/kept", &table).ok());
+  std::vector<IndexId> building;
+  ASSERT_TRUE(catalog->TakeIdsForBuild({&kept.indexes.back(), 1}, &building).ok());
+  const TableDef last = Create("a/last");
+  EXPECT_EQ(Number(last.indexes.back().id), kIndexNumbersEnd - 2);
+  // One is left, of two that are wanted.
+  for (int pass = 0; pass < 2; ++pass) {
+    std::shared_ptr<Table> refused;
+    EXPECT_TRUE(HasNoneLeft(catalog->Create(Def("a/refused"), 0, &refused)));
+    EXPECT_TRUE(HasNoneLeft(catalog->Truncate("a/last", &refused)));
+    EXPECT_TRUE(HasNoneLeft(catalog->TakeIdsForBuild({&kept.indexes.back(), 1}, &building)));
+    EXPECT_TRUE(building.empty());
+    Restart();
+    EXPECT_TRUE(catalog->Find("a/refused", &refused).Is(Code::kNotFound));
+    ASSERT_TRUE(catalog->Find("a/last", &table).ok());
+    EXPECT_EQ(table->def().indexes.back().id, last.indexes.back().id);
+  }
+  TableDef small = Def("a/small");
+  small.indexes.pop_back();
+  ASSERT_TRUE(catalog->Create(small, 0, &table).ok());
+  // Others begin where it ends.
+  const IndexBounds bounds(table->def().indexes.front().id), greatest(IndexId(table->def().indexes.front().id.value | kOnlyWalkedBit));
+  EXPECT_LT(bounds.lower(), bounds.upper());
+  EXPECT_LT(greatest.lower(), greatest.upper());
+  small.name = "a/smaller";
+  EXPECT_TRUE(HasNoneLeft(catalog->Create(small, 0, &table)));
+  EXPECT_TRUE(catalog->Drop("a/small").ok());
+  EXPECT_TRUE(catalog->Drop("a/last").ok());
+}
+
+// A store in which an earlier program has gone on beyond the last one.
+TEST_F(CatalogIdsTest, NumbersBeyondTheLastAreNotGivenEither) {
+  for (const uint32_t next : {kIndexNumbersEnd, kOnlyWalkedBit, kOnlyWalkedBit + 1, UINT32_MAX}) {
+    GiveOut(100, next);
+    EXPECT_NE(lines->text().find(" 0 are left"), std::string::npos) << lines->text();
+    std::shared_ptr<Table> table;
+    EXPECT_TRUE(HasNoneLeft(catalog->Create(Def("a/t"), 0, &table)));
+  }
+}
+
+TEST_F(CatalogIdsTest, TablesHaveALastNumberToo) {
+  GiveOut(UINT64_MAX - 1, 100);
+  Create("a/last");
+  std::shared_ptr<Table> table;
+  EXPECT_TRUE(HasNoneLeft(catalog->Create(Def("a/t"), 0, &table)));
+}
+
+TEST_F(CatalogIdsTest, HalfOfTheNumbersIsWarnedOfOnce) {
+  GiveOut(100, kIndexNumbersEnd / 2 - 3);
+  Create("a/one");
+  EXPECT_EQ(lines->text(), "");
+  Create("a/two");
+  const std::string warned = lines->text();
+  EXPECT_NE(warned.find(" are left"), std::string::npos) << warned;
+  Create("a/three");
+  EXPECT_EQ(lines->text(), warned);
+  Restart();
+  EXPECT_NE(lines->text().find(" are left"), std::string::npos) << lines->text();
 }
 
 }  // namespace

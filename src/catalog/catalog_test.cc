@@ -332,6 +332,26 @@ TEST_F(CatalogTest, ATableHasOnlySoManyVersions) {
   EXPECT_TRUE(Succeed(def, &next).Is(Code::kNotSupported));
 }
 
+// TRUNCATE forgets the versions, but not how many there have been.
+TEST_F(CatalogTest, NumbersOfVersionsAndColumnsAreNotGivenTwice) {
+  TableDef def = Create(Def("d/one"))->def();
+  def.schema_version = UINT32_MAX - 1;
+  TableDef last = Swapped(def), next = Swapped(last);
+  ASSERT_TRUE(Succeed(def, &last).ok());
+  EXPECT_EQ(last.schema_version, UINT32_MAX);
+  ForgetEarlierVersions(&last);
+  EXPECT_TRUE(Succeed(last, &next).Is(Code::kNotSupported));
+  def = Create(Def("d/two"))->def();
+  def.greatest_dropped_column_id = UINT32_MAX - 2;
+  next = def;
+  next.columns.push_back({.column_id = 0, .name = "c", .type = 1, .nullable = true, .data_bytes_max = 4, .initial = InitialKind::kNull});
+  TableDef beyond = next;
+  ASSERT_TRUE(Succeed(def, &next).ok());
+  EXPECT_EQ(next.columns.back().column_id, UINT32_MAX - 1);
+  beyond.columns.push_back(beyond.columns.back());
+  EXPECT_TRUE(Succeed(def, &beyond).Is(Code::kNotSupported));
+}
+
 TEST_F(CatalogTest, ViewsTooOldForATableStayTooOldWhenItIsRedefinedOrRenamed) {
   Create(Def("d/#sql-alter-1-2"));
   ASSERT_TRUE(catalog->Rename("d/#sql-alter-1-2", "d/one").ok());

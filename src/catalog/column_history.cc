@@ -68,7 +68,7 @@ Status KeepColumns(const TableDef& from, TableDef* to) {
   uint32_t next_id = GreatestId(from) + 1;
   for (ColumnDef& column : to->columns) {
     if (column.column_id == 0) {
-      column.column_id = next_id++;
+      if (!TakeNumbers(1u, UINT32_MAX, &next_id, &column.column_id)) return Status::NotSupported("no number is left for a column");
       if (!column.stored) column.initial = InitialKind::kNone;
       if (column.stored && column.initial == InitialKind::kNone) {
         return Status::InvalidArgument("a column that differs in each existing row");
@@ -107,7 +107,7 @@ Status Succeed(const TableDef& from, TableDef* to) {
   to->earlier_versions = from.earlier_versions;
   std::vector<uint32_t> ids = StoredIds(from);
   if (ids == StoredIds(*to)) return Status::Ok();
-  if (to->earlier_versions.size() == kEarlierVersionsMax) {
+  if (to->earlier_versions.size() == kEarlierVersionsMax || to->schema_version == UINT32_MAX) {
     return Status::NotSupported("more than " + std::to_string(kEarlierVersionsMax) +
                                 " changes of columns since the table was last copied");
   }

@@ -14,7 +14,7 @@ namespace cairn::catalog {
 // table, indexes and new columns, the schema version and all that is known of earlier ones.
 //
 // When the rows cannot stay: kInvalidArgument, saying which part of `to` needs others; kNotSupported when it is only
-// that the table has too many versions already.
+// that the table has too many versions already, or has had as many columns or versions as there are numbers.
 Status Succeed(const TableDef& from, TableDef* to);
 
 // For a table that has lost all its rows: they were the only ones of earlier versions.
