@@ -31,6 +31,7 @@ constexpr char kReliefTask[] = "relieve reads";
 constexpr char kPaceTask[] = "pace compactions";
 constexpr char kSpaceTask[] = "watch free space";
 constexpr char kLogTask[] = "release logs";
+constexpr char kFilesTask[] = "limit open files";
 constexpr char kRollbackTask[] = "roll back what could not be";
 constexpr char kPreparedTask[] = "show what is prepared";
 constexpr char kTrimTask[] = "trim heaps";
@@ -121,6 +122,10 @@ void Engine::StartBackgroundWork(const EngineOptions& options) {
     const Status status = store_->ReleaseLogs();
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot flush the dictionary, which keeps old logs: " + status.ToString());
     NameKeepersOfLogs();
+  });
+  worker_->Add(kFilesTask, seconds(1), [this, log] {
+    const Status status = store_->LimitOpenFiles();
+    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot limit how many files are kept open: " + status.ToString());
   });
   worker_->Add(kRollbackTask, seconds(1), [this] { transactions_->RetryRollbacks(); });
   if (options.on_prepared) {

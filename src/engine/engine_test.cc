@@ -15,6 +15,7 @@
 
 #include "catalog/dictionary_keys.h"
 #include "catalog/testing.h"
+#include "store/file_limit_testing.h"
 #include "store/store_testing.h"
 
 namespace cairn::engine {
@@ -360,6 +361,20 @@ TEST_F(EngineTest, ManyShortLivesLoseNothing) {
     EXPECT_EQ(Find("d/t")->row_count(), static_cast<uint64_t>(life * 10 + 10));
     EXPECT_EQ(EntryCount(Find("d/t")->def()), static_cast<size_t>(life * 20 + 20));
   }
+}
+
+TEST_F(EngineTest, OfManyFilesSomeAreClosed) {
+  const store::FileLimit limit(256);
+  options.expert_family_options =
+      "target_file_size_base=1024;compression_per_level=kNoCompression;bottommost_compression=kNoCompression;"
+      "block_based_table_factory={block_size=256}";
+  MustStart();
+  AddRows(Create("d/one"), 0, 6000);
+  ASSERT_TRUE(engine->store().CompactRange(Family::kData, {}, {}).ok());
+  ASSERT_GT(std::stoi(engine->store().TextProperty(Family::kData, "rocksdb.num-files-at-level6")), 128);
+  while (log.text().find("are kept open from now on") == std::string::npos) std::this_thread::yield();
+  Restart();
+  EXPECT_EQ(EntryCount(Find("d/one")->def()), 12'000u);
 }
 
 TEST(MemoryTest, TheDefaultIsAShareOfTheMachine) {

@@ -198,6 +198,7 @@ Status PendingLoad::StageFiles() {
     CAIRN_RETURN_IF_ERROR(FromRocks(found));
   }
   CAIRN_RETURN_IF_ERROR(FlushOverlapping());
+  CAIRN_RETURN_IF_ERROR(store_.LimitOpenFiles(paths.size()));
   rocks::IngestExternalFileOptions options;
   options.move_files = true;
   options.failed_move_fall_back_to_copy = true;

@@ -3,7 +3,6 @@
 #include "store/rocks_options.h"
 
 #include <algorithm>
-#include <sys/resource.h>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
@@ -28,14 +27,6 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kGiB = uint64_t{1} << 30;
-
-// -1, which keeps every file open, needs room in the process's limit; the server needs some too.
-int MaxOpenFiles() {
-  constexpr rlim_t kPlenty = 16384;
-  rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kPlenty) return -1;
-  return static_cast<int>(std::max<rlim_t>(limit.rlim_cur / 2, 64));
-}
 
 constexpr uint64_t kMemtableBytesMax = 128 * kMiB;
 constexpr int kLevel0Files = 4;
@@ -164,7 +155,6 @@ Status DeriveRocksOptions(const StoreOptions& options, rocks::Env* env,
       UsualWriteBuffers(options.memory_bytes).all_bytes, cache, /*allow_stall=*/false);
   db.max_background_jobs = static_cast<int>(std::clamp(cores / 2, 2u, 16u));
   db.max_subcompactions = std::clamp(cores / 8, 1u, 4u);
-  db.max_open_files = MaxOpenFiles();
   db.sst_file_manager = std::move(files);
   db.listeners = std::move(listeners);
   db.statistics = std::make_shared<Tickers>();

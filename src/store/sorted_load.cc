@@ -142,6 +142,7 @@ Status SortedLoad::Ingest() {
   CAIRN_RETURN_IF_ERROR(Finish());
   if (paths_.empty()) return Status::Ok();
   if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
+  CAIRN_RETURN_IF_ERROR(store_.LimitOpenFiles(paths_.size()));
   rocks::IngestExternalFileOptions options;
   options.move_files = true;
   // No reader of an older snapshot knows these keys, and sequence number 0 needs no flush.

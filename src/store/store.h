@@ -146,6 +146,9 @@ class Store {
     uint64_t flushed_from_bytes = 0;
   };
   LogSpace MeasureLogs() const;
+  // Where there are many files for what the process may have open, those that nobody uses are closed from now on (store/open_files.h). To be
+  // called about once a second, by any thread, and before `coming` files come at once.
+  Status LimitOpenFiles(uint64_t coming = 0);
   // Once a load has ended, also that of a store which was closed in it: merges all levels into the last, if that
   // writes little more than what is owed anyway (store/settle.cc). Until then, or until PaceCompactions() says
   // that rows pour in again, RocksDB compacts nothing. Called as RelieveReads, and by the same thread.

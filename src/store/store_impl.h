@@ -19,6 +19,7 @@
 #include "store/load_pace.h"
 #include "store/log_order.h"
 #include "store/log_release.h"
+#include "store/open_files.h"
 #include "store/read_pressure.h"
 #include "store/rocks_options.h"
 #include "store/shared_sync.h"
@@ -66,6 +67,7 @@ class Store::Impl {
   std::shared_ptr<HeldIndexes> held_indexes;
   std::shared_ptr<LogRelease> log_release;
   std::shared_ptr<LogOrder> log_order;
+  std::unique_ptr<OpenFiles> open_files;
   std::shared_ptr<rocks::Statistics> statistics;
   std::unique_ptr<rocks::TransactionDB> db;
   rocks::DB* root = nullptr;  // under the transactions: reads need not pass through them

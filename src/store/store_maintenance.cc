@@ -65,6 +65,8 @@ void Store::StopForPromised(const Status& reason) {
                                                           std::string(reason.message())));
 }
 
+Status Store::LimitOpenFiles(uint64_t coming) { return impl_->open_files->MakeRoom(impl_->root, impl_->handles, coming); }
+
 Status Store::FlushMemtables() {
   rocks::FlushOptions options;
   return FromRocks(impl_->root->Flush(options, {impl_->handles.begin(), impl_->handles.end()}));
@@ -176,6 +178,7 @@ std::vector<NamedNumber> Store::Statistics() const {
   for (const auto& [ticker, name] : rocks::TickersNameMap) {
     rows.push_back({PlainName(name), impl_->statistics->getTickerCount(ticker)});
   }
+  rows.push_back({"open_files", OpenFiles::Count(impl_->root, Handle(Family::kData))});
   rows.push_back({"held_indexes", impl_->held_indexes->held_count()});
   rows.push_back({"read_driven_flushes", impl_->relief_flushes.load(std::memory_order_relaxed)});
   rows.push_back({"read_driven_compactions", impl_->relief_compactions.load(std::memory_order_relaxed)});

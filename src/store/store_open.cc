@@ -247,6 +247,8 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
       !status.ok()) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
+  impl->open_files = std::make_unique<OpenFiles>(options.expert_db_options, options.log);
+  impl->open_files->Prepare(env, options.directory, &derived.db);
   impl->statistics = derived.db.statistics;
   impl->PreparePaces(options, &derived);
 
