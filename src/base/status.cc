@@ -35,6 +35,7 @@ std::string_view CodeName(Status::Code code) {
     case Status::Code::kRowIsReferenced: return "row is referenced";
     case Status::Code::kForeignDuplicate: return "duplicate key by a foreign key";
     case Status::Code::kCascadeTooDeep: return "foreign keys lead too deep";
+    case Status::Code::kTooLarge: return "too large";
     case Status::Code::kCorruption: return "corruption";
     case Status::Code::kFormatTooNew: return "format too new";
     case Status::Code::kIoError: return "I/O error";

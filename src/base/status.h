@@ -38,6 +38,7 @@ class [[nodiscard]] Status {
     kRowIsReferenced,  // a foreign key: a child has rows that need this one
     kForeignDuplicate, // a foreign key: what the child's row would become is there already
     kCascadeTooDeep,   // foreign keys lead through more tables than allowed
+    kTooLarge,         // a row, or a transaction, larger than can be stored
     // Damage and failing devices.
     kCorruption,       // bytes that no version of the format allows
     kFormatTooNew,     // written by a newer version; nothing was changed

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bulk/loser_tree.h"
+#include "store/entry_limits.h"
 
 namespace cairn::bulk {
 namespace {
@@ -48,6 +49,7 @@ char* ExternalSorter::Allocate(size_t bytes) {
 uint64_t ExternalSorter::UsedBytes() const { return chunk_bytes_ + refs_.capacity() * sizeof(Ref); }
 
 Status ExternalSorter::Add(ByteView key, ByteView value) {
+  CAIRN_RETURN_IF_ERROR(store::CheckEntry(key, value));
   const uint64_t budget = std::max(options_.memory_bytes, kMemoryBytesMin);
   const bool refs_grow = refs_.size() == refs_.capacity();
   const uint64_t growth = refs_grow ? refs_.capacity() * sizeof(Ref) : 0;

@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+#include <sys/mman.h>
+
 #include <gtest/gtest.h>
 
 #include "store/store_testing.h"
@@ -62,6 +64,18 @@ class ExternalSorterTest : public ::testing::Test, public store::StoreFixture {
     EXPECT_EQ(sorter.entry_count(), model.size());
   }
 };
+
+// Lengths are in 32 bits here, too. The value has addresses, but no memory that anybody would read.
+TEST_F(ExternalSorterTest, WhatCannotBeStoredIsNotTaken) {
+  constexpr size_t kBytes = size_t{1} << 32;
+  void* const at = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(at, MAP_FAILED);
+  ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+  EXPECT_TRUE(sorter.Add("b", AsBytes(at, kBytes)).Is(Code::kTooLarge));
+  munmap(at, kBytes);
+  ASSERT_TRUE(sorter.Add("a", "1").ok());
+  ExpectModel(sorter, {{"a", "1"}});
+}
 
 TEST_F(ExternalSorterTest, GivesBackWhatItTookInOrder) {
   const struct {

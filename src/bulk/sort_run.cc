@@ -6,11 +6,14 @@
 #include <string>
 
 #include "base/crc32c.h"
+#include "store/entry_limits.h"
 
 namespace cairn::bulk {
 namespace {
 
 constexpr size_t kHeaderBytes = 8;
+// A block has one entry with its lengths more than that.
+static_assert(SortRun::kBlockBytes + store::kEntryBytesMax + 20 <= UINT32_MAX);
 
 }  // namespace
 
@@ -33,7 +36,6 @@ Status SortRun::Append(ByteView key, ByteView value) {
 Status SortRun::FlushBlock() {
   const ByteView payload = block_.view().substr(kHeaderBytes);
   if (payload.empty()) return Status::Ok();
-  if (payload.size() > UINT32_MAX) return Status::NotSupported("an index entry of 4 GiB");
   StoreLe32(block_.data(), static_cast<uint32_t>(payload.size()));
   StoreLe32(block_.data() + 4, Crc32c(payload));
   CAIRN_RETURN_IF_ERROR(file_->Append(block_.view()));

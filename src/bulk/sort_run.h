@@ -23,6 +23,7 @@ class SortRun {
 
   static Status Create(store::Store& store, std::unique_ptr<SortRun>* run);
 
+  // Precondition: it can be stored (store/entry_limits.h).
   Status Append(ByteView key, ByteView value);
 
   // Ends writing, frees the buffer until it is read, and reads from the front on with StartReading().

@@ -8,6 +8,8 @@
 
 namespace cairn::server {
 
+bool HasMessage(int error) { return error == kErrorWithMessage || error == HA_ERR_TO_BIG_ROW; }
+
 int ServerError(THD* thd, const Status& status, std::string* message) {
   using Code = Status::Code;
   switch (status.code()) {
@@ -37,6 +39,7 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
     case Code::kIoError:
       sql_print_error("CAIRN: %s", status.ToString().c_str());
       break;
+    case Code::kTooLarge:
     case Code::kNoSpace:
     case Code::kReadOnly:
     case Code::kInvalidArgument:
@@ -45,6 +48,7 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
     case Code::kBusy: break;
   }
   if (message != nullptr) *message = status.Is(Code::kNotSupported) ? std::string(status.message()) : status.ToString();
+  if (status.Is(Code::kTooLarge)) return HA_ERR_TO_BIG_ROW;
   return status.Is(Code::kNotSupported) ? HA_ERR_UNSUPPORTED : kErrorWithMessage;
 }
 

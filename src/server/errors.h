@@ -11,9 +11,11 @@ namespace cairn::server {
 // A number of our own: the handler holds a message for the user (Status::kNotSupported and others
 // that have no number of the server's). handler::print_error asks for it.
 inline constexpr int kErrorWithMessage = 20'000;
+// Whether `error` is that, or a number of the server's for which it asks the handler too.
+bool HasMessage(int error);
 
 // The server's error for a status; 0 for ok. A deadlock's victim is marked for rollback of its whole
-// transaction. `message` (may be null) receives the text for kErrorWithMessage, and damage and
+// transaction. `message` (may be null) receives the text for errors that have one, and damage and
 // failing devices are written to the server's error log.
 int ServerError(THD* thd, const Status& status, std::string* message);
 

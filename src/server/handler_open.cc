@@ -204,7 +204,7 @@ int Handler::Fail(const Status& status) {
 }
 
 int Handler::NoteErrorMessage(int error) {
-  if (Session* const session = error == kErrorWithMessage ? Session::Existing(ha_thd()) : nullptr) {
+  if (Session* const session = HasMessage(error) ? Session::Existing(ha_thd()) : nullptr) {
     session->error_message = error_message_;
   }
   return error;
@@ -225,7 +225,7 @@ void Handler::print_error(int error, myf flags) {
 bool Handler::get_error_message(int error, String* text) {
   const bool names_foreign_key = error == HA_ERR_NO_REFERENCED_ROW || error == HA_ERR_ROW_IS_REFERENCED ||
                                  error == HA_ERR_FK_DEPTH_EXCEEDED;
-  if (error != kErrorWithMessage && !names_foreign_key) return false;
+  if (!HasMessage(error) && !names_foreign_key) return false;
   const Session* const session = Session::Existing(ha_thd());
   // A table that is dropped names no key.
   const std::string none;

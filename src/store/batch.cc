@@ -3,16 +3,18 @@
 #include "store/batch.h"
 
 #include <cassert>
+#include <utility>
 
 #include <rocksdb/write_batch.h>
 
+#include "store/entry_limits.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 
 namespace cairn::store {
 namespace {
 
-// Adding to a batch fails only for keys or values of 4 GiB, which nobody has.
+// Adding to a batch fails only for keys or values of 4 GiB, which nobody has or Put() does not take.
 void MustAdd(const rocks::Status& status) {
   assert(status.ok());
   status.PermitUncheckedError();
@@ -30,6 +32,10 @@ Batch& Batch::operator=(Batch&&) noexcept = default;
 Batch::~Batch() = default;
 
 void Batch::Put(Family family, ByteView key, ByteView value) {
+  if (Status fits = CheckEntry(key, value); !fits.ok()) {
+    if (refused_.ok()) refused_ = std::move(fits);
+    return;
+  }
   MustAdd(rocks_->Put(store_->Handle(family), ToSlice(key), ToSlice(value)));
 }
 
@@ -51,7 +57,10 @@ void Batch::DeleteRange(Family family, ByteView begin, ByteView end) {
   MustAdd(rocks_->DeleteRange(store_->Handle(family), ToSlice(begin), ToSlice(end)));
 }
 
-void Batch::Clear() { rocks_->Clear(); }
+void Batch::Clear() {
+  rocks_->Clear();
+  refused_ = Status::Ok();
+}
 bool Batch::empty() const { return rocks_->Count() == 0; }
 size_t Batch::change_count() const { return rocks_->Count(); }
 size_t Batch::size_bytes() const { return rocks_->GetDataSize(); }

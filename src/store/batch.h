@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "base/status.h"
 #include "store/rocksdb_fwd.h"
 #include "store/table_counters.h"
 #include "store/types.h"
@@ -13,7 +14,8 @@
 namespace cairn::store {
 
 // An ordered list of changes over both families, for Store::Write. It takes no row locks: its
-// users are the dictionary, and clean-up of what no transaction can reach.
+// users are the dictionary, and clean-up of what no transaction can reach. What is too large to be stored (store/entry_limits.h) Store::Write
+// refuses, and all the rest with it.
 //
 // The keys and values are copied. Lifetime: must not outlive its store.
 // Thread rule: one thread at a time.
@@ -43,6 +45,7 @@ class Batch {
   friend class Store;
   const Store* store_;
   std::unique_ptr<rocks::WriteBatch> rocks_;
+  Status refused_;  // the first Put that was
 };
 
 }  // namespace cairn::store

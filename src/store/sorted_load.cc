@@ -10,6 +10,7 @@
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 
+#include "store/entry_limits.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
 #include "store/temp_file.h"
@@ -132,6 +133,7 @@ Status SortedLoad::Finish() {
 }
 
 Status SortedLoad::Add(ByteView key, ByteView value) {
+  CAIRN_RETURN_IF_ERROR(CheckEntry(key, value));
   if (writer_ == nullptr) CAIRN_RETURN_IF_ERROR(OpenFile());
   CAIRN_RETURN_IF_ERROR(writer_->AdmitEntry(*store_.impl_->gate, key.size() + value.size()));
   CAIRN_RETURN_IF_ERROR(FromRocks(writer_->file.Put(ToSlice(key), ToSlice(value))));

@@ -33,7 +33,7 @@ struct SortedLoadOptions {
 // start after a crash.
 // Thread rule: one thread at a time.
 // Errors: kNoSpace when the disk is full or below its reserve, for which what is written counts as a transaction's bytes do; kReadOnly;
-// kIoError; kInvalidArgument for keys that do not ascend. After one only destruction may follow.
+// kIoError; kTooLarge (store/entry_limits.h); kInvalidArgument for keys that do not ascend. After one only destruction may follow.
 class SortedLoad {
  public:
   SortedLoad(Store& store, Family family, SortedLoadOptions options = {});

@@ -83,6 +83,7 @@ Snapshot Store::TakeSnapshot() {
 uint64_t Store::LatestSequence() const { return impl_->root->GetLatestSequenceNumber(); }
 
 Status Store::Write(const Batch& batch, Durability durability, Urgency urgency) {
+  if (!batch.refused_.ok()) return Status(batch.refused_.code(), std::string(batch.refused_.message()));
   if (batch.empty()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(urgency, batch.size_bytes()));
   return FromRocks(impl_->Write(impl_->MakeWriteOptions(durability), batch.rocks_.get()));

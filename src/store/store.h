@@ -94,7 +94,7 @@ class Store {
   // nothing was committed in between.
   uint64_t LatestSequence() const;
 
-  // Applies the batch, all or nothing.
+  // Applies the batch, all or nothing. kTooLarge: it has an entry that cannot be stored.
   Status Write(const Batch& batch, Durability durability, Urgency urgency = Urgency::kNormal);
 
   std::unique_ptr<WriteTransaction> BeginWrite();

@@ -11,6 +11,7 @@
 #include "util/coding.h"
 
 #include "store/cursor_bounds.h"
+#include "store/entry_limits.h"
 #include "store/insert_ahead.h"
 #include "store/overlay_iterator.h"
 #include "store/rocks_status.h"
@@ -162,8 +163,13 @@ void WriteTransaction::Restart() {
   name_.clear();
 }
 
+inline Status WriteTransaction::CheckChange() const {
+  return state_ == State::kOpen ? CheckBatch(batch_->Count()) : PastPrepare();
+}
+
 Status WriteTransaction::Put(Family family, ByteView key, ByteView value) {
-  if (state_ != State::kOpen) return PastPrepare();
+  CAIRN_RETURN_IF_ERROR(CheckChange());
+  CAIRN_RETURN_IF_ERROR(CheckEntry(key, value));
   CAIRN_RETURN_IF_ERROR(FromRocks(
       rocks::WriteBatchInternal::Put(batch_, static_cast<uint32_t>(family), ToSlice(key), ToSlice(value))));
   if (family == Family::kData) AddToOrder(key, true, rocks::VarintLength(value.size()) + value.size());
@@ -171,7 +177,7 @@ Status WriteTransaction::Put(Family family, ByteView key, ByteView value) {
 }
 
 Status WriteTransaction::Delete(Family family, ByteView key) {
-  if (state_ != State::kOpen) return PastPrepare();
+  CAIRN_RETURN_IF_ERROR(CheckChange());
   CAIRN_RETURN_IF_ERROR(
       FromRocks(rocks::WriteBatchInternal::Delete(batch_, static_cast<uint32_t>(family), ToSlice(key))));
   if (family == Family::kData) AddToOrder(key, false, 0);
@@ -179,7 +185,7 @@ Status WriteTransaction::Delete(Family family, ByteView key) {
 }
 
 Status WriteTransaction::SingleDelete(Family family, ByteView key) {
-  if (state_ != State::kOpen) return PastPrepare();
+  CAIRN_RETURN_IF_ERROR(CheckChange());
   CAIRN_RETURN_IF_ERROR(
       FromRocks(rocks::WriteBatchInternal::SingleDelete(batch_, static_cast<uint32_t>(family), ToSlice(key))));
   if (family == Family::kData) AddToOrder(key, false, 0);
@@ -187,7 +193,7 @@ Status WriteTransaction::SingleDelete(Family family, ByteView key) {
 }
 
 Status WriteTransaction::MergeCounters(ByteView dictionary_key, const TableCounters& delta) {
-  if (state_ != State::kOpen) return PastPrepare();
+  CAIRN_RETURN_IF_ERROR(CheckChange());
   ByteBuffer operand;
   EncodeTableCounters(delta, &operand);
   return FromRocks(rocks::WriteBatchInternal::Merge(batch_, static_cast<uint32_t>(Family::kDictionary),

@@ -41,7 +41,8 @@ class WriteTransaction {
   // Makes a finished transaction open and empty.
   void Restart();
 
-  // Changes. They fail only when the transaction is past Prepare or out of memory.
+  // Changes. They fail only when the transaction is past Prepare or out of memory, or when the entry, or the number of changes, is
+  // too large to be stored (kTooLarge, store/entry_limits.h); then it is as it was.
   Status Put(Family family, ByteView key, ByteView value);
   Status Delete(Family family, ByteView key);
   // Removes a key that has been put at most once since it last was absent, never merged and
@@ -134,6 +135,8 @@ class WriteTransaction {
   enum class State : uint8_t { kOpen, kPrepared, kFinished };
   explicit WriteTransaction(Store* store);  // open
   WriteTransaction(Store* store, std::unique_ptr<rocks::Transaction> prepared);
+  // Before one.
+  Status CheckChange() const;
   void Finish(bool reusable);
   // Of Commit: all changes but those of a load, into the log and the memtables.
   Status WriteAll(Durability durability);
