@@ -93,23 +93,25 @@ bool ConditionBounds::TakeList(const Item_func_in& list) {
   Item** const end = arguments + list.argument_count();
   if (list.negated || list_ != nullptr || list.argument_count() > 1 + kListValuesMax) return false;
   if (!std::all_of(arguments + 1, end, IsIntegerConstant)) return false;
-  const ColumnBounds* const bounds = BoundsOf(arguments[0]);
-  if (bounds == nullptr) return false;
+  if (BoundsOf(arguments[0]) == nullptr) return false;
   list_ = &list;
-  list_field_ = bounds->field;
   return true;
+}
+
+const Field* ConditionBounds::list_field() const {
+  return list_ == nullptr ? nullptr : static_cast<const Item_field*>(list_->arguments()[0])->field;
 }
 
 unsigned ConditionBounds::list_value_count() const { return list_ == nullptr ? 0 : list_->argument_count() - 1; }
 
 unsigned ConditionBounds::ListValues(longlong* values) const {
-  const ColumnBounds& bounds = *Find(list_field_);
+  const ColumnBounds& bounds = *Find(list_field());
   unsigned count = 0;
   for (unsigned i = 1; i < list_->argument_count(); ++i) {
     const __int128 number = NumberOf(list_->arguments()[i]);
     if (number >= bounds.lowest && number <= bounds.highest) values[count++] = static_cast<longlong>(number);
   }
-  if (list_field_->flags & UNSIGNED_FLAG) {
+  if (bounds.field->flags & UNSIGNED_FLAG) {
     std::sort(values, values + count, [](longlong a, longlong b) { return static_cast<ulonglong>(a) < static_cast<ulonglong>(b); });
   } else {
     std::sort(values, values + count);

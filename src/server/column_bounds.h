@@ -40,7 +40,7 @@ class ConditionBounds {
   const ColumnBounds* Find(const Field* field) const;
 
   // Whose values the IN list names; null: there is none.
-  const Field* list_field() const { return list_field_; }
+  const Field* list_field() const;
   // How many values the list names; kListValuesMax at most, a longer one is a rest.
   unsigned list_value_count() const;
   // Of the list's values those that the bounds allow its column, ascending, each once, as bits of a column of that sign, to `values`, which
@@ -60,7 +60,6 @@ class ConditionBounds {
 
   const TABLE* table_;
   bool has_rest_ = false;
-  const Field* list_field_ = nullptr;
   const Item_func_in* list_ = nullptr;  // of the statement
   unsigned count_ = 0;
   std::array<ColumnBounds, kColumnsMax> columns_;

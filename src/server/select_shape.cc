@@ -22,13 +22,16 @@ bool IsToBeExplained(THD* thd) {
   return thd->variables.sql_log_slow && (thd->variables.log_slow_verbosity & LOG_SLOW_VERBOSITY_EXPLAIN) != 0;
 }
 
+// A prepared statement has a result of its own; those that do not send what they get go between the statement and its client.
+bool SendsRows(const LEX& lex) { return lex.result == nullptr || lex.result->result_interceptor() == nullptr; }
+
 // What needs more than rows of one table in an index's order, and more of them sent than a part. A prepared statement is
 // changed for good by its first optimization, which is left to the server.
 bool IsPlain(THD* thd, SELECT_LEX* select) {
   constexpr ulonglong kOtherOptions = SELECT_DESCRIBE | SELECT_DISTINCT | OPTION_FOUND_ROWS | OPTION_BUFFER_RESULT | OPTION_SCHEMA_TABLE;
   LEX* const lex = thd->lex;
   const JOIN& join = *select->join;
-  if (lex->sql_command != SQLCOM_SELECT || lex->result != nullptr || lex->limit_rows_examined != nullptr) return false;
+  if (lex->sql_command != SQLCOM_SELECT || !SendsRows(*lex) || lex->limit_rows_examined != nullptr) return false;
   if (lex->uses_stored_routines() || lex->with_rownum || select->first_inner_unit() != nullptr) return false;
   if (!thd->stmt_arena->is_conventional() && select->first_cond_optimization) return false;
   if ((join.select_options & kOtherOptions) != 0 || join.select_distinct || join.procedure != nullptr) return false;
@@ -184,7 +187,6 @@ bool SetList(THD* thd, const ConditionBounds& bounds, uint part, SelectShape* sh
   if (descends != shape->backward) std::reverse(values, values + shape->list_count);
   shape->list = values;
   shape->list_part = part;
-  for (uint before = 0; before < part; ++before) shape->list_at += info.key_part[before].store_length;
   return shape->list_count != 0;
 }
 
@@ -227,7 +229,12 @@ bool FindRange(const ConditionBounds& bounds, const ORDER* order, SelectShape* s
 
 }  // namespace
 
-void SelectShape::SetListValue(uint position) { AppendValue(table->key_info[key].key_part[list_part], list[position], first_key + list_at); }
+void SelectShape::SetListValue(uint position) {
+  const KEY_PART_INFO* const info_parts = table->key_info[key].key_part;
+  uchar* at = first_key;
+  for (uint part = 0; part < list_part; ++part) at += info_parts[part].store_length;
+  AppendValue(info_parts[list_part], list[position], at);
+}
 
 bool FindSelectShape(THD* thd, SELECT_LEX* select, const handlerton* engine, SelectShape* shape) {
   const JOIN& join = *select->join;

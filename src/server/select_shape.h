@@ -30,7 +30,6 @@ struct SelectShape {
   const longlong* list = nullptr;  // of points: the values of one part in the order to be read in, each once; the statement's
   uint list_count = 0;
   uint list_part = 0;
-  uint list_at = 0;               // where `first_key` has that part
   uchar first_key[kKeyBytesMax];  // in the index's order, both inclusive; the server's form of a search tuple
   uchar last_key[kKeyBytesMax];
 

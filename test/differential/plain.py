@@ -7,6 +7,7 @@ Both databases are Cairn's: in one the optimizer is asked for all. So rows of th
 from __future__ import annotations
 
 import random
+import re
 
 from crash.client import Connection, SqlError
 from crash.server import Server
@@ -34,6 +35,9 @@ _ROWS = 250
 _COSTED = ("USE INDEX", "IGNORE INDEX", "DISTINCT", "COUNT(*)")
 _ODD = ("NULL", "'3'", "2.5", "3.0", "3e0", "0x03", "b'11'", "TRUE", "-(-3)", "1 + 2", "DATE'2020-01-01'", "@n",
         "18446744073709551615", "-9223372036854775808", "99999999999999999999", "-1", "(SELECT 3)", "i", "''")
+# Integers of either sign, and what is none.
+_PARAMETERS = ("NULL", "'3'", "'x'", "2.5", "3.0", "3e0", "DATE'2020-01-01'", "18446744073709551615",
+               "-9223372036854775808", "99999999999999999999", "-1")
 _RESTS = ("v LIKE 'v%'", "y = 2003", "y = 3", "ti IS NOT NULL", "si + 1 > 3", "ut IN (1, 2, 3)", "mi <> 3",
           "ti <=> 3", "(id = 3 OR si = 3)", "ut", "tw > 3", "NOT si > 3", "LENGTH(v) > ti", "10 / ut > 1")
 
@@ -48,9 +52,11 @@ def run_plain(server: Server, seed: int, statements: int) -> Difference | None:
             _fill(connection, database, rows)
             connection.query(f"SET cairn_plain_selects = {plain}")
             connection.query("SELECT id FROM one LIMIT 1")  # of which there are no warnings
-        taken_before = _taken(tried)
+        taken_before, taken_prepared = _taken(tried), 0
         for _ in range(statements):
             together = _some(rng)
+            is_prepared = together[0].startswith("PREPARE")
+            taken_others = _taken(tried) if is_prepared else 0
             for sql in together:
                 difference.history = [*difference.history[-30:], sql]
                 # Which are asked for by a statement of its own.
@@ -60,10 +66,13 @@ def run_plain(server: Server, seed: int, statements: int) -> Difference | None:
                 difference.tried = _answer(tried, sql, warned, in_order)
                 if difference.base != difference.tried:
                     return difference
+            if is_prepared:
+                taken_prepared += _taken(tried) - taken_others
         difference.history = ["SHOW GLOBAL STATUS LIKE 'Cairn_plain_selects'"]
-        taken, least = _taken(tried) - taken_before, statements // 50
-        difference.base, difference.tried = ("rows", f"{least} at least"), ("rows", taken)
-        return difference if taken < least else None
+        taken, least, least_prepared = _taken(tried) - taken_before, statements // 50, statements // 200
+        difference.base = ("rows", f"{least} at least, {least_prepared} of them prepared")
+        difference.tried = ("rows", f"{taken}, {taken_prepared} of them prepared")
+        return difference if taken < least or taken_prepared < least_prepared else None
 
 
 def _fill(connection: Connection, database: str, rows: dict[str, list[str]]) -> None:
@@ -163,8 +172,37 @@ def _some(rng: random.Random) -> list[str]:
         return [sql, "SELECT FOUND_ROWS()"]
     if form < 0.85:
         return [f"SELECT COUNT(*) FROM ({sql.replace('DISTINCT', '').replace(' FOR UPDATE', '')}) AS q"]
-    quoted = sql.replace("'", "''")
-    return [f"PREPARE s FROM '{quoted}'", "EXECUTE s", "EXECUTE s", "SELECT FOUND_ROWS()", "EXECUTE s"]
+    return _prepared(rng, sql)
+
+
+def _prepared(rng: random.Random, sql: str) -> list[str]:
+    """The statement with some of its numbers as parameters, whose values and types change between executions."""
+    values: list[str] = []
+
+    def parameter(number: re.Match[str]) -> str:
+        if rng.random() < 0.3:
+            return number[0]
+        values.append(number[0])
+        return "?"
+
+    head, where, rest = sql.partition(" WHERE ")
+    conditions, *tail = re.split("( ORDER BY | LIMIT )", rest)
+    conditions = re.sub(r"(?<![\w.'-])-?\d+(?![\w.'])", parameter, conditions)
+    quoted = (head + where + conditions + "".join(tail)).replace("'", "''")
+    using = " USING " + ", ".join(f"@p{i}" for i in range(len(values))) if values else ""
+
+    def changed(value: str) -> str:
+        kind = rng.random()
+        if kind < 0.7:
+            return value
+        return str(rng.randint(-1, 12)) if kind < 0.9 else rng.choice(_PARAMETERS)
+
+    statements = [f"PREPARE s FROM '{quoted}'"]
+    for _ in range(4):
+        if values:
+            statements.append("SET " + ", ".join(f"@p{i} = {changed(value)}" for i, value in enumerate(values)))
+        statements.append(f"EXECUTE s{using}")
+    return [*statements[:-1], "SELECT FOUND_ROWS()", statements[-1]]
 
 
 def _taken(connection: Connection) -> int:
