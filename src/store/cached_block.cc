@@ -79,4 +79,14 @@ bool ReadDataBlock(const rocks::BlockBasedTable& table, const rocks::ReadOptions
   return false;
 }
 
+rocks::Cache::Handle* ReadIntoCache(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read,
+                                    const rocks::BlockHandle& handle, BlockEntries* entries) {
+  const rocks::BlockBasedTable::Rep& file = *table.get_rep();
+  rocks::DataBlockIter block;
+  rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserIterator};
+  if (!LiesInside(file, handle) || !ReadDataBlock(table, read, handle, &lookup, &block, entries)) return nullptr;
+  rocks::Cache::Handle* const cached = block.cache_handle();
+  return cached != nullptr && file.table_options.block_cache->Ref(cached) ? cached : nullptr;
+}
+
 }  // namespace cairn::store

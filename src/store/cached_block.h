@@ -15,6 +15,11 @@
 
 namespace cairn::store {
 
+// Whether it lies in the file. A damaged index may have any handle, and RocksDB allocates as much as that tells.
+inline bool LiesInside(const rocks::BlockBasedTable::Rep& file, const rocks::BlockHandle& handle) {
+  return handle.size() <= file.file_size && handle.offset() <= file.file_size - handle.size();
+}
+
 // The block of `file` that begins at `offset`, if the cache has it and it is of that kind; else null. It is held until it is
 // released to the cache. Only data and index blocks are asked for. Nothing is ticked. Precondition: the file has a block cache.
 // Thread rule: any thread.
@@ -55,5 +60,11 @@ rocks::Cache::Handle* LookUpDataBlock(const rocks::BlockBasedTable::Rep& file, u
 // new or invalidated.
 bool ReadDataBlock(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const rocks::BlockHandle& handle,
                    rocks::BlockCacheLookupContext* lookup, rocks::DataBlockIter* block, BlockEntries* entries);
+
+// The same for a walk, which holds blocks in the cache: until it is released, as what LookUpDataBlock finds. Null: the handle
+// leads out of the file, the block cannot be read or is of another form, or the cache has not taken it. Precondition: the file has
+// a block cache. Thread rule: as LookUpBlock.
+rocks::Cache::Handle* ReadIntoCache(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read,
+                                    const rocks::BlockHandle& handle, BlockEntries* entries);
 
 }  // namespace cairn::store

@@ -30,7 +30,7 @@ void CachedBlocks::CloseOpen() {
   table_ = nullptr;
 }
 
-bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key, const rocks::Slice* upper) {
+bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key) {
   const rocks::BlockBasedTable& file = TableOf(*table);
   cache_ = file.get_rep()->table_options.block_cache.get();
   if (cache_ == nullptr || !IndexSeparators::Serve(*file.get_rep())) return false;
@@ -47,26 +47,27 @@ bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key, 
   }
   rocks::BlockHandle before_it;
   if (!ReadHandleBefore(at_, &before_it)) return false;
-  Stand(file, upper);
+  Stand(file);
   return true;
 }
 
-void CachedBlocks::Stand(const rocks::BlockBasedTable& table, const rocks::Slice* upper) {
+void CachedBlocks::Stand(const rocks::BlockBasedTable& table) {
   table_ = &table;
-  upper_ = upper;
   is_looked_up_ = false;
 }
 
-void CachedBlocks::Stand(const HeldIndex& index, const rocks::Slice* upper) {
-  Stand(index.table(), upper);
+void CachedBlocks::Stand(const HeldIndex& index) {
+  Stand(index.table());
   cache_ = table_->get_rep()->table_options.block_cache.get();
   separators_ = index.search().separators;
 }
 
-// Stands on the block, whose handle separator i has. False: it is not here, and nothing has changed.
+// Stands on the block, whose handle separator i has. False: it is not here, and where this stands has not changed. If it could not
+// be read, RocksDB's iterator tells why.
 bool CachedBlocks::Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block) {
   const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
-  rocks::Cache::Handle* const found = LookUpDataBlock(file, handle.offset(), &block->entries, &hits_);
+  rocks::Cache::Handle* found = LookUpDataBlock(file, handle.offset(), &block->entries, &hits_);
+  if (found == nullptr && std::exchange(may_read_, false)) found = ReadIntoCache(*table_, read_, handle, &block->entries);
   if (found == nullptr) return false;
   block->sequence = file.get_global_seqno(rocks::BlockType::kData);
   if (next_ != nullptr) cache_->Release(std::exchange(next_, nullptr));
@@ -77,7 +78,7 @@ bool CachedBlocks::Hold(uint32_t i, const rocks::BlockHandle& handle, Block* blo
   return true;
 }
 
-CachedBlocks::Sought CachedBlocks::Seek(const HeldIndex& index, ByteView key, const rocks::Slice* upper, Block* block) {
+CachedBlocks::Sought CachedBlocks::Seek(const HeldIndex& index, ByteView key, Block* block) {
   uint32_t at;
   rocks::BlockHandle handle;
   switch (index.search().FindBlock(key, &at, &handle)) {
@@ -85,16 +86,16 @@ CachedBlocks::Sought CachedBlocks::Seek(const HeldIndex& index, ByteView key, co
     case IndexSearch::Where::kBehindAll: return Sought::kBehindAll;
     default: return Sought::kNotHere;
   }
-  Stand(index, upper);
+  Stand(index);
   if (Hold(at, handle, block)) return Sought::kStands;
   Close();
   return Sought::kNotHere;
 }
 
-bool CachedBlocks::SeekLast(const HeldIndex& index, const rocks::Slice* upper, Block* block) {
+bool CachedBlocks::SeekLast(const HeldIndex& index, Block* block) {
   const uint32_t count = index.search().separators.point_count;
   if (count == 0) return false;
-  Stand(index, upper);
+  Stand(index);
   rocks::BlockHandle handle;
   if (ReadHandleBefore(count, &handle) && Hold(count - 1, handle, block)) return true;
   Close();
@@ -150,9 +151,9 @@ void CachedBlocks::Advance() {
 }
 
 bool CachedBlocks::is_within_bound() const {
+  const rocks::Slice* const upper = read_.iterate_upper_bound;
   ByteView separator;
-  return upper_ == nullptr || (separators_.Read(at_, &separator) != nullptr &&
-                               separators_.UserKeyOf(separator) < ToView(*upper_));
+  return upper == nullptr || (separators_.Read(at_, &separator) != nullptr && separators_.UserKeyOf(separator) < ToView(*upper));
 }
 
 }  // namespace cairn::store

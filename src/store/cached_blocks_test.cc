@@ -112,6 +112,67 @@ TEST_P(CachedBlocksTest, SomeAreAndOthersAreNot) {
   }
 }
 
+// Each walk reads one by itself, at its begin or later.
+TEST_P(CachedBlocksTest, OneIsReadByTheWalk) {
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_NO_FATAL_FAILURE(ReopenCold());
+    for (int walk = 0; walk < 20; ++walk) {
+      const int first = static_cast<int>(Below(kKeys));
+      ASSERT_NO_FATAL_FAILURE(Walk(first, std::min<int>(kKeys, first + static_cast<int>(Below(Below(3) == 0 ? 300 : 30))), true));
+    }
+  }
+}
+
+// By the handle that the index has, which is held: neither is that asked for again nor RocksDB's iterator made.
+TEST_P(CachedBlocksTest, AShortWalkReadsItsBlockByTheHandle) {
+  constexpr int kStride = 100;  // half of it is more than a block has
+  constexpr uint64_t kWalks = kKeys / kStride;
+  ASSERT_NO_FATAL_FAILURE(ReopenCold());
+  const auto look = [this](int from, bool forward, bool fill_cache) {
+    for (int i = from; i < kKeys; i += kStride) {
+      ASSERT_NO_FATAL_FAILURE(Begin(i, i + 1, fill_cache));
+      forward ? cursor_->SeekToFirst() : cursor_->SeekToLast();
+      ASSERT_NO_FATAL_FAILURE(Check(model_.find(Key(i))));
+    }
+    cursor_->Close();
+  };
+  const auto index_looks = [this] { return Number("block_cache_index_hit") + Number("block_cache_index_miss"); };
+  const auto rocks_seeks = [this] { return Number("last_level_seek_data") + Number("non_last_level_seek_data"); };
+  ASSERT_NO_FATAL_FAILURE(look(0, true, true));  // each file's index is held from now on
+
+  uint64_t looks = index_looks(), seeks = rocks_seeks(), misses = Number("block_cache_data_miss");
+  ASSERT_NO_FATAL_FAILURE(look(kStride / 2, true, true));
+  EXPECT_EQ(index_looks(), looks);
+  EXPECT_EQ(rocks_seeks(), seeks);
+  EXPECT_EQ(Number("block_cache_data_miss"), misses + kWalks);
+
+  // Backward a walk is in a second block where the first begins with its end.
+  ASSERT_NO_FATAL_FAILURE(ReopenCold());
+  ASSERT_NO_FATAL_FAILURE(look(0, true, true));
+  seeks = rocks_seeks();
+  ASSERT_NO_FATAL_FAILURE(look(kStride / 2, false, true));
+  EXPECT_LT(rocks_seeks() - seeks, kWalks / 3);
+
+  // Not for walks that are to leave the cache as it is, and not for all of a long one.
+  ASSERT_NO_FATAL_FAILURE(ReopenCold());
+  ASSERT_NO_FATAL_FAILURE(look(0, true, true));
+  const uint64_t added = Number("block_cache_data_add");
+  seeks = rocks_seeks();
+  ASSERT_NO_FATAL_FAILURE(look(kStride / 2, true, false));
+  EXPECT_EQ(Number("block_cache_data_add"), added);
+  EXPECT_EQ(rocks_seeks(), seeks + kWalks);
+  for (const bool forward : {true, false}) {
+    ASSERT_NO_FATAL_FAILURE(ReopenCold());
+    seeks = rocks_seeks();
+    ASSERT_NO_FATAL_FAILURE(Begin(0, kKeys, true));
+    for (forward ? cursor_->SeekToFirst() : cursor_->SeekToLast(); cursor_->Valid(); forward ? cursor_->Next() : cursor_->Prev()) {
+    }
+    ASSERT_TRUE(cursor_->status().ok());
+    EXPECT_GT(rocks_seeks(), seeks);
+    cursor_->Close();
+  }
+}
+
 // Statistics count each block that a walk finds in the cache once.
 TEST_P(CachedBlocksTest, HitsAreCounted) {
   ASSERT_NO_FATAL_FAILURE(ReopenCold());

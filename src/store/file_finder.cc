@@ -149,8 +149,7 @@ FileFinder::End FileFinder::Search(const rocks::LookupKey& key, ByteView* value)
     case IndexSearch::Where::kUnknown: return End::kOtherKind;
     case IndexSearch::Where::kMalformed: return End::kMalformed;
   }
-  const uint64_t file_bytes = table_->get_rep()->file_size;
-  if (block.size() > file_bytes || block.offset() > file_bytes - block.size()) return End::kMalformed;
+  if (!LiesInside(*table_->get_rep(), block)) return End::kMalformed;
   if (!OpenBlock(block)) return End::kOtherKind;
   return FindInBlock(ToView(key.user_key()), rocks::GetInternalKeySeqno(key.internal_key()), value);
 }

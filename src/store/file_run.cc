@@ -128,12 +128,12 @@ void FileRunStream::OpenEntries() {
   entries_ = sources.Finish();
 }
 
-// To the first entry not before `target`, by blocks that are in the cache; there may be none in the file, or none below the
+// To the first entry not before `target`, by the index that is held; there may be none in the file, or none below the
 // upper bound. False: RocksDB's iterator has to do it. Precondition: the file is open, nothing else of the stream.
-bool FileRunStream::SeekInCache(const rocks::Slice& target) {
+bool FileRunStream::SeekByIndex(const rocks::Slice& target) {
   if (held_ == nullptr) return false;
   CachedBlocks::Block block;
-  switch (ahead_.Seek(*held_, ToView(target), read_.iterate_upper_bound, &block)) {
+  switch (ahead_.Seek(*held_, ToView(target), &block)) {
     case CachedBlocks::Sought::kStands: break;
     case CachedBlocks::Sought::kBehindAll: return true;
     case CachedBlocks::Sought::kNotHere: return false;
@@ -150,13 +150,13 @@ bool FileRunStream::SeekInCache(const rocks::Slice& target) {
 }
 
 // The same for the last entry at or before `target`.
-bool FileRunStream::SeekForPrevInCache(const rocks::Slice& target) {
+bool FileRunStream::SeekForPrevByIndex(const rocks::Slice& target) {
   if (held_ == nullptr) return false;
   CachedBlocks::Block block;
-  switch (ahead_.Seek(*held_, ToView(target), read_.iterate_upper_bound, &block)) {
+  switch (ahead_.Seek(*held_, ToView(target), &block)) {
     case CachedBlocks::Sought::kStands: break;
     case CachedBlocks::Sought::kBehindAll:
-      if (ahead_.SeekLast(*held_, read_.iterate_upper_bound, &block)) break;
+      if (ahead_.SeekLast(*held_, &block)) break;
       return false;
     case CachedBlocks::Sought::kNotHere: return false;
   }
@@ -169,15 +169,15 @@ bool FileRunStream::SeekForPrevInCache(const rocks::Slice& target) {
     case BlockSteps::Entered::kMalformed: EndByDamage(kMalformed); return true;
     case BlockSteps::Entered::kBehind: return true;
   }
-  if (RetreatInCache()) return true;
+  if (RetreatByIndex()) return true;
   // The entry may be above the upper bound, where RocksDB's iterator does not go.
   steps_.Forget();
   ahead_.Close();
   return false;
 }
 
-// From the first entry of a block that `ahead_` holds. False: the block before is not in the cache.
-bool FileRunStream::RetreatInCache() {
+// From the first entry of a block that `ahead_` holds. False: the block before is not in the cache, and was not read.
+bool FileRunStream::RetreatByIndex() {
   if (ahead_.is_first()) {
     steps_.Forget();
     ahead_.Close();
@@ -197,7 +197,7 @@ void FileRunStream::GoOnForward() {
     const rocks::Slice& first = run_.files[index_ + 1].smallest_key;
     if (read_.iterate_upper_bound != nullptr && UserKey(first) >= ToView(*read_.iterate_upper_bound)) break;
     OpenFile(index_ + 1);
-    if (SeekInCache(first)) continue;
+    if (SeekByIndex(first)) continue;
     OpenEntries();
     entries_->SeekToFirst();
   }
@@ -207,7 +207,7 @@ void FileRunStream::GoOnForward() {
 void FileRunStream::GoOnBackward() {
   while (IsAtEndOfFile() && index_ > 0) {
     OpenFile(index_ - 1);
-    if (SeekForPrevInCache(run_.files[index_].largest_key)) continue;
+    if (SeekForPrevByIndex(run_.files[index_].largest_key)) continue;
     OpenEntries();
     entries_->SeekToLast();
   }
@@ -216,7 +216,7 @@ void FileRunStream::GoOnBackward() {
 
 // A compaction may end a file between two versions of a key, so both seeks look for the version.
 void FileRunStream::Seek(const rocks::Slice& target) {
-  damage_ = rocks::Status::OK();
+  BeginWalk();
   const rocks::InternalKeyComparator& order = source_.family->internal_comparator();
   const rocks::FdWithKeyRange* const file = std::partition_point(
       run_.files, run_.files + run_.count, [&order, &target](const rocks::FdWithKeyRange& candidate) {
@@ -224,7 +224,7 @@ void FileRunStream::Seek(const rocks::Slice& target) {
       });
   if (file == run_.files + run_.count) return CloseFile();
   OpenFile(static_cast<size_t>(file - run_.files));
-  if (!SeekInCache(target)) {
+  if (!SeekByIndex(target)) {
     OpenEntries();
     entries_->Seek(target);
   }
@@ -232,7 +232,7 @@ void FileRunStream::Seek(const rocks::Slice& target) {
 }
 
 void FileRunStream::SeekForPrev(const rocks::Slice& target) {
-  damage_ = rocks::Status::OK();
+  BeginWalk();
   const rocks::InternalKeyComparator& order = source_.family->internal_comparator();
   const rocks::FdWithKeyRange* const behind = std::partition_point(
       run_.files, run_.files + run_.count, [&order, &target](const rocks::FdWithKeyRange& candidate) {
@@ -240,7 +240,7 @@ void FileRunStream::SeekForPrev(const rocks::Slice& target) {
       });
   if (behind == run_.files) return CloseFile();
   OpenFile(static_cast<size_t>(behind - run_.files) - 1);
-  if (!SeekForPrevInCache(target)) {
+  if (!SeekForPrevByIndex(target)) {
     OpenEntries();
     entries_->SeekForPrev(target);
   }
@@ -248,9 +248,9 @@ void FileRunStream::SeekForPrev(const rocks::Slice& target) {
 }
 
 void FileRunStream::SeekToFirst() {
-  damage_ = rocks::Status::OK();
+  BeginWalk();
   OpenFile(0);
-  if (!SeekInCache(run_.files[0].smallest_key)) {
+  if (!SeekByIndex(run_.files[0].smallest_key)) {
     OpenEntries();
     entries_->SeekToFirst();
   }
@@ -258,9 +258,9 @@ void FileRunStream::SeekToFirst() {
 }
 
 void FileRunStream::SeekToLast() {
-  damage_ = rocks::Status::OK();
+  BeginWalk();
   OpenFile(run_.count - 1);
-  if (!SeekForPrevInCache(run_.files[index_].largest_key)) {
+  if (!SeekForPrevByIndex(run_.files[index_].largest_key)) {
     OpenEntries();
     entries_->SeekToLast();
   }
@@ -335,7 +335,7 @@ bool FileRunStream::GoOnAhead(rocks::IterateResult* result) {
     if (mark == 0 && (!steps_.is_at_end() || !LooksAhead())) return false;
     if (!ahead_.is_standing()) {
       const rocks::Slice key = steps_.key();
-      may_look_ahead_ = ahead_.StandAt(table_, ToView(key), read_.iterate_upper_bound);
+      may_look_ahead_ = ahead_.StandAt(table_, ToView(key));
     }
     if (mark == 0) {
       CachedBlocks::Block next;
@@ -375,7 +375,7 @@ bool FileRunStream::EnterBlock() {
 void FileRunStream::PrevOfFiles() {
   if (!steps_.is_inside() && EnterBlock() && steps_.StepBack()) return;
   if (steps_.is_inside() && steps_.is_malformed()) return EndByDamage(kMalformed);
-  if (steps_.is_inside() && ahead_.holds_current() && RetreatInCache()) return;
+  if (steps_.is_inside() && ahead_.holds_current() && RetreatByIndex()) return;
   if (steps_.is_inside() && (ahead_.holds_current() ? !LeaveBlock() : !steps_.LeaveForPrev(table_))) return EndByDamage(kNotFound);
   ahead_.Close();
   entries_->Prev();

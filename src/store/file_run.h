@@ -54,8 +54,8 @@ bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView u
 // The stream of a run, for any bounds whose run is contained in it. Deletions of ranges apply: each file's
 // reach no further than the file.
 //
-// Where the index of a file is held (HeldIndexes) and its blocks are in the cache, it goes without RocksDB's iterator, which is
-// made where it is needed first: half of a short range was making it (decision 43).
+// Where the index of a file is held (HeldIndexes) and its blocks are in the cache, but one of a walk that is read for it, it goes
+// without RocksDB's iterator, which is made where it is needed first: half of a short range was making it (decision 43).
 //
 // From an entry at or above the upper bound only a seek may go on: RocksDB's iterator does not stand there.
 //
@@ -65,7 +65,7 @@ class FileRunStream final : public rocks::InternalIterator {
  public:
   FileRunStream(const FamilySource& source, const rocks::SuperVersion* version, const rocks::ReadOptions& read,
                 const FileRun& run, uint64_t sequence)
-      : source_(source), version_(version), read_(read), run_(run), sequence_(sequence) {}
+      : source_(source), version_(version), read_(read), run_(run), sequence_(sequence), ahead_(read) {}
   ~FileRunStream() override;
 
   const FileRun& run() const { return run_; }
@@ -103,6 +103,10 @@ class FileRunStream final : public rocks::InternalIterator {
 
   [[gnu::noinline]] bool NextOfFiles(rocks::IterateResult* result);
   [[gnu::noinline]] void PrevOfFiles();
+  void BeginWalk() {
+    damage_ = rocks::Status::OK();
+    ahead_.BeginWalk();
+  }
   bool EnterBlock();
   bool GoOnAhead(rocks::IterateResult* result);
   bool LeaveBlock();
@@ -110,9 +114,9 @@ class FileRunStream final : public rocks::InternalIterator {
   void OpenFile(size_t index);
   void OpenEntries();
   void CloseFile();
-  bool SeekInCache(const rocks::Slice& target);
-  bool SeekForPrevInCache(const rocks::Slice& target);
-  bool RetreatInCache();
+  bool SeekByIndex(const rocks::Slice& target);
+  bool SeekForPrevByIndex(const rocks::Slice& target);
+  bool RetreatByIndex();
   void GoOnForward();
   void GoOnBackward();
   void EndByDamage(const char* what);

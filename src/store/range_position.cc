@@ -30,9 +30,7 @@ bool RangePosition::FindBlocks() {
 }
 
 bool RangePosition::HandleOf(uint32_t i, rocks::BlockHandle* block) const {
-  const uint64_t file_bytes = table_.get_rep()->file_size;
-  return search_.separators.ReadHandle(i, block) != nullptr && block->size() <= file_bytes &&
-         block->offset() <= file_bytes - block->size();
+  return search_.separators.ReadHandle(i, block) != nullptr && LiesInside(*table_.get_rep(), *block);
 }
 
 bool RangePosition::OpenFirst(const rocks::BlockHandle& handle) {

@@ -59,6 +59,23 @@ class ScanDamageTest : public ::testing::Test, public DamagedFileFixture {
     return cursor.status();
   }
 
+  // Of walks that are in one block each: they give their entry, or corruption. How many gave that.
+  int CountDamagedWalks(bool forward) {
+    int damaged = 0;
+    for (int i = 0; i < kKeys; i += 2) {
+      Cursor cursor;
+      const std::string lower = Key(i), upper = Key(i + 1);
+      EXPECT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor).ok());
+      const std::string found = forward ? (cursor.SeekToFirst(), Forward(cursor)) : (cursor.SeekToLast(), Backward(cursor));
+      if (cursor.status().Is(Code::kCorruption)) {
+        ++damaged;
+      } else {
+        EXPECT_EQ(found, Key(i) + "=" + Value(i));
+      }
+    }
+    return damaged;
+  }
+
   // Where the n-th entry of a block begins.
   size_t EntryAt(const Block& block, int n) const {
     size_t at = block.offset;
@@ -121,6 +138,48 @@ TEST_F(ScanDamageTest, AKeyThatIsTooShortInOneBlock) {
           EXPECT_TRUE(status.Is(Code::kCorruption)) << forward << ' ' << status.ToString();
         }
       }
+    }
+  }
+}
+
+// A walk reads it by its handle, or comes to it from another block.
+TEST_F(ScanDamageTest, ABlockOfAWrongChecksum) {
+  const Block& block = blocks_[blocks_.size() / 2];
+  std::string text = whole_;
+  text[block.offset + block.size / 2] ^= 1;
+  for (const Kind kind : kKinds) {
+    ASSERT_NO_FATAL_FAILURE(OpenDamaged(text, kind));
+    for (int turn = 0; turn < 2; ++turn) {
+      for (const bool forward : {true, false}) {
+        SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + (forward ? " forward" : " backward"));
+        const int damaged = CountDamagedWalks(forward);
+        EXPECT_GE(damaged, 2);  // a block has so many entries at least
+        EXPECT_LE(damaged, 20);
+        EXPECT_TRUE(Walk(lower_, upper_, forward).Is(Code::kCorruption));
+      }
+    }
+  }
+}
+
+TEST_F(ScanDamageTest, AHandleThatLeadsOut) {
+  std::string text = whole_;
+  int damaged_blocks = 0;
+  for (size_t n = 0; n < blocks_.size(); n += 5) {
+    size_t at = handles_[n];
+    ReadNumber(&at);
+    if (static_cast<uint8_t>(text[at]) < 0x80 || blocks_[n].offset + 0x3fff <= whole_.size()) continue;
+    text[at] = static_cast<char>(0xff);
+    text[at + 1] = 0x7f;
+    ++damaged_blocks;
+  }
+  ASSERT_GT(damaged_blocks, 3);
+  Seal(index_, &text);
+  for (const Kind kind : kKinds) {
+    ASSERT_NO_FATAL_FAILURE(OpenDamaged(text, kind));
+    for (const bool forward : {true, false}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + (forward ? " forward" : " backward"));
+      EXPECT_GE(CountDamagedWalks(forward), damaged_blocks);
+      EXPECT_TRUE(Walk(lower_, upper_, forward).Is(Code::kCorruption));
     }
   }
 }
