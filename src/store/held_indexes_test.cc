@@ -158,26 +158,31 @@ TEST_F(HeldIndexesTest, AnotherStoreIsAnother) {
   }
 }
 
-// An index that is larger than what all may take.
+// Small memory has room for one index of 2 MiB, and none for one that is larger than what all may take.
 TEST_F(HeldIndexesTest, WithoutRoomNoneIsHeld) {
   options.memory_bytes = uint64_t{16} << 20;
   options.expert_family_options = "block_based_table_factory={block_size=64}";
-  Open();
-  const auto key = [](int i) { return "idx0" + std::string(100, 'x') + std::to_string(100'000 + i); };
-  constexpr int kEntries = 20'000;
-  Batch batch(*store);
-  for (int i = 0; i < kEntries; ++i) batch.Put(Family::kData, key(i), "value" + std::to_string(i));
-  ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
-  ASSERT_NO_FATAL_FAILURE(Settle());
-  PointReader points;
-  PinnedValue value;
-  for (int i = 0; i < kEntries; i += 97) {
-    ASSERT_TRUE(points.Get(*store, key(i), nullptr, &value).ok());
-    ASSERT_EQ(value.view(), "value" + std::to_string(i));
-    if (i % 10 == 0) points.Close();
+  for (const bool has_room : {true, false}) {
+    if (store != nullptr) Crash();
+    options.directory = has_room ? "/small" : "/large";
+    Open();
+    const auto key = [has_room](int i) { return "idx0" + std::string(has_room ? 100 : 300, 'x') + std::to_string(100'000 + i); };
+    constexpr int kEntries = 20'000;
+    Batch batch(*store);
+    for (int i = 0; i < kEntries; ++i) batch.Put(Family::kData, key(i), "value" + std::to_string(i));
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    ASSERT_NO_FATAL_FAILURE(Settle());
+    PointReader points;
+    PinnedValue value;
+    for (int i = 0; i < kEntries; i += 97) {
+      ASSERT_TRUE(points.Get(*store, key(i), nullptr, &value).ok());
+      ASSERT_EQ(value.view(), "value" + std::to_string(i));
+      if (i % 10 == 0) points.Close();
+    }
+    points.Close();
+    value.Reset();
+    EXPECT_EQ(Number("held_indexes"), has_room ? 1u : 0u);
   }
-  points.Close();
-  EXPECT_EQ(Number("held_indexes"), 0u);
 }
 
 // Of many files the versions keep a few readers open; others are opened again while the file is there, and their indexes

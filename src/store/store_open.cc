@@ -24,8 +24,9 @@ namespace cairn::store {
 namespace {
 
 constexpr uint64_t kMemoryBytesMin = uint64_t{16} << 20;
-// Of the memory budget. It is of the block cache, and cannot be evicted from there.
-constexpr uint64_t kHeldIndexesShare = 16;
+// Of the memory budget. It is of the block cache, and cannot be evicted from there. A GiB of data has some 4 MiB of indexes.
+constexpr uint64_t kHeldIndexesShare = 8;
+constexpr uint64_t kHeldIndexesBytesMin = uint64_t{4} << 20;
 constexpr uint64_t kReserveBytesBase = uint64_t{128} << 20;
 // Less is not worth a flush at each start.
 constexpr uint64_t kReplayedLogBytesMin = uint64_t{1} << 20;
@@ -238,7 +239,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->gate = std::make_shared<WriteGateKeeper>(
       WriteGateKeeper::Options{options.directory, ReserveBytes(options), options.log, options.on_wal_failure}, env, files, compactions);
 
-  impl->held_indexes = std::make_shared<HeldIndexes>(options.memory_bytes / kHeldIndexesShare);
+  impl->held_indexes = std::make_shared<HeldIndexes>(std::max(options.memory_bytes / kHeldIndexesShare, kHeldIndexesBytesMin));
   impl->log_release = std::make_shared<LogRelease>();
   impl->log_order = std::make_shared<LogOrder>(impl->gate);
   RocksOptions derived;
