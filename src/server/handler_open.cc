@@ -8,20 +8,31 @@
 namespace cairn::server {
 namespace {
 
-// The server lets a key that is not unique go on with the columns of the primary key that it lacks, and means to stop before the first one
-// that the primary key has a prefix of: entries do not give a prefix back, and beside the whole column they have it as a part of its own. But
-// it goes on where it has appended no more parts than come before that one in the primary key (init_from_binary_frm_image()
-// compares the two counts). Here it stops, for this open table. What is left are the first of the entry's parts behind the key's own.
-void EndKeysBeforePrefixes(TABLE* table) {
+// The server lets a key that is not unique go on with the columns of the primary key that it lacks, and means to stop at two places. One is before
+// the first that the primary key has a prefix of: entries do not give a prefix back, and beside the whole column they have it as a part
+// of its own. The other is before the key gets too long for the buffers that are made for keys, some of them on the stack. But it goes on where it has
+// appended no more parts than come before that one in the primary key (init_from_binary_frm_image() compares the two counts).
+// Here it stops, for this open table. What is left are the first of the entry's parts behind the key's own.
+void EndExtendedKeys(TABLE* table) {
   if (table->s->primary_key == MAX_KEY) return;
   const KEY& primary = table->key_info[table->s->primary_key];
-  uint whole_parts = 0;
-  while (whole_parts < primary.user_defined_key_parts && (primary.key_part[whole_parts].key_part_flag & HA_PART_KEY_SEG) == 0) ++whole_parts;
   for (KEY* key = table->key_info; key != table->key_info + table->s->keys; ++key) {
-    const key_part_map kept = key->ext_key_part_map & make_prev_keypart_map(whole_parts);
-    if (kept == key->ext_key_part_map) continue;
+    uint part = 0;
+    uint bytes = 0;
+    for (; part < key->user_defined_key_parts; ++part) bytes += key->key_part[part].store_length;
+    key_part_map kept = 0;
+    for (uint place = 0; part < key->ext_key_parts; ++place) {
+      if ((primary.key_part[place].key_part_flag & HA_PART_KEY_SEG) != 0) break;
+      const key_part_map bit = key_part_map{1} << place;
+      if ((key->ext_key_part_map & bit) == 0) continue;
+      bytes += key->key_part[part].store_length;
+      if (bytes > MAX_DATA_LENGTH_FOR_KEY) break;
+      kept |= bit;
+      ++part;
+    }
+    if (part == key->ext_key_parts) continue;
     key->ext_key_part_map = kept;
-    key->ext_key_parts = key->user_defined_key_parts + my_count_bits(kept);
+    key->ext_key_parts = part;
     key->ext_key_flags &= ~HA_EXT_NOSAME;
   }
 }
@@ -135,7 +146,7 @@ int Handler::open(const char* name, int, uint) {
   // positions first if it knows.
   key_used_on_scan = table_share->primary_key;
   ChoosePositionForm();
-  EndKeysBeforePrefixes(table);
+  EndExtendedKeys(table);
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
