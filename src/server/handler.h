@@ -207,6 +207,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool IsYoungTemporary();
   enum class Look : uint8_t { kNone, kMaybe, kForHash, kForOverlap };
   Look LookOf(uint key) const;
+  bool IsPastOverlaps(const uchar* record) const;
   Status LockHash();
   // Of this statement, which may be one of a function. So the server's get_lock_type() does not do: it is that of all the function, which
   // may also read; and for a temporary table it may be none, or that of another of its statements, which reads.

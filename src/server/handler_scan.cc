@@ -145,6 +145,16 @@ Handler::Look Handler::LookOf(uint key) const {
   return looks ? Look::kForOverlap : Look::kNone;
 }
 
+// Whether this is a look for what overlaps the row to be written, and `record` begins only when that has ended, as does all behind it. Of a
+// partitioned table the server looks at the first row that any partition gives, in no order: so none may give one that does not overlap.
+bool Handler::IsPastOverlaps(const uchar* record) const {
+  if (look_ != Look::kForOverlap) return false;
+  const KEY& key = table->key_info[active_index];  // its last parts are the end of the period and the begin
+  const Field* const end = key.key_part[key.user_defined_key_parts - 2].field;
+  const Field* const begin = key.key_part[key.user_defined_key_parts - 1].field;
+  return begin->cmp(end->ptr_in_record(table->record[0]), begin->ptr_in_record(record)) <= 0;
+}
+
 int Handler::OpenScan(unsigned index) {
   using Ranges = scan::IndexScan::Options::Ranges;
   if (const int error = CheckReadView(index); error != 0) return error;
@@ -353,7 +363,8 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
   }
   range_begin_.Clear();
   if (lower_.view() >= upper_.view()) return HA_ERR_KEY_NOT_FOUND;
-  return BeginRange(record, lower_.view(), upper_.view(), forward, HA_ERR_KEY_NOT_FOUND);
+  const int error = BeginRange(record, lower_.view(), upper_.view(), forward, HA_ERR_KEY_NOT_FOUND);
+  return error == 0 && find_flag == HA_READ_AFTER_KEY && IsPastOverlaps(record) ? HA_ERR_KEY_NOT_FOUND : error;
 }
 
 int Handler::index_read_last_map(uchar* record, const uchar* key, key_part_map parts) {
@@ -367,7 +378,8 @@ int Handler::index_next(uchar* record) {
     if (!status.ok()) return Fail(status);
     narrowed_ = Narrowed::kNo;
   }
-  return MoveScan(record, true);
+  const int error = MoveScan(record, true);
+  return error == 0 && IsPastOverlaps(record) ? HA_ERR_END_OF_FILE : error;
 }
 
 int Handler::index_prev(uchar* record) {
