@@ -54,8 +54,8 @@ class TableShare final : public Handler_share {
 };
 
 // Translates and does nothing else: the server's calls become calls of scan, dml and catalog. Its
-// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_point, handler_condition, handler_virtual, handler_write,
-// handler_bulk, handler_statement_load, handler_auto_increment, handler_info, handler_ddl, handler_foreign.
+// methods are in files by theme: handler_open, handler_lock, handler_scan, handler_point, handler_looks, handler_condition, handler_virtual,
+// handler_write, handler_bulk, handler_statement_load, handler_auto_increment, handler_info, handler_ddl, handler_foreign.
 //
 // Thread rule: one thread at a time, as the server promises for handlers.
 class Handler final : public handler, private CursorHolder, private scan::EntryFilter {
@@ -208,6 +208,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   enum class Look : uint8_t { kNone, kMaybe, kForHash, kForOverlap };
   Look LookOf(uint key) const;
   bool IsPastOverlaps(const uchar* record) const;
+  int LookWhereNothingIsRead();
+  int LookForOverlap(uint key);
   Status LockHash();
   // Of this statement, which may be one of a function. So the server's get_lock_type() does not do: it is that of all the function, which
   // may also read; and for a temporary table it may be none, or that of another of its statements, which reads.

@@ -2,19 +2,7 @@
 // Reading: scans, index reads, positions.
 #include "server/handler.h"
 
-#include "server/commands.h"
-
 namespace cairn::server {
-namespace {
-
-// Whether a handler that writes rows reads nothing behind a key for the statement itself; so does a replica, which finds rows by
-// whole keys.
-bool ReadsNothingBehindKeys(THD* thd) {
-  const int command = thd_sql_command(thd);
-  return AddsRows(command) || command == SQLCOM_BINLOG_BASE64_EVENT || command == SQLCOM_END;
-}
-
-}  // namespace
 
 using codec::ColumnSet;
 using scan::FoundRow;
@@ -132,29 +120,6 @@ void Handler::IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) 
   upper->AppendBe32(access_->indexes()[index].id().value + 1);
 }
 
-// How the server itself looks, before each row that it writes, whether a key is free that it keeps unique: one of long columns, or one
-// WITHOUT OVERLAPS. What was not there must then stay away, and what others have not committed be waited for, at any isolation level.
-Handler::Look Handler::LookOf(uint key) const {
-  if (key >= table_share->keys || !WritesRows() || table_share->tmp_table != NO_TMP_TABLE) return Look::kNone;
-  const KEY& info = table->key_info[key];
-  if (info.algorithm == HA_KEY_ALG_LONG_HASH) return Look::kForHash;
-  if (!info.without_overlaps) return Look::kNone;
-  if (table->file->ht != ht) return Look::kMaybe;  // a partition cannot tell yet who asks
-  // A handler that only inserts serves for the looks as well; for other statements there is one of their own.
-  const bool looks = table->file->lookup_handler == this && (table->file != this || ReadsNothingBehindKeys(ha_thd()));
-  return looks ? Look::kForOverlap : Look::kNone;
-}
-
-// Whether this is a look for what overlaps the row to be written, and `record` begins only when that has ended, as does all behind it. Of a
-// partitioned table the server looks at the first row that any partition gives, in no order: so none may give one that does not overlap.
-bool Handler::IsPastOverlaps(const uchar* record) const {
-  if (look_ != Look::kForOverlap) return false;
-  const KEY& key = table->key_info[active_index];  // its last parts are the end of the period and the begin
-  const Field* const end = key.key_part[key.user_defined_key_parts - 2].field;
-  const Field* const begin = key.key_part[key.user_defined_key_parts - 1].field;
-  return begin->cmp(end->ptr_in_record(table->record[0]), begin->ptr_in_record(record)) <= 0;
-}
-
 int Handler::OpenScan(unsigned index) {
   using Ranges = scan::IndexScan::Options::Ranges;
   if (const int error = CheckReadView(index); error != 0) return error;
@@ -167,15 +132,6 @@ int Handler::OpenScan(unsigned index) {
   scan_.Open(&reader_, {.index = index, .covering = covering_, .filter = filtered ? this : nullptr, .ranges = ranges});
   narrowed_ = Narrowed::kNo;
   return 0;
-}
-
-// Before a look for a hash. All who write the key look for it first, so that a lock on it is as good as one on what may lie there; and
-// nothing else is held up.
-Status Handler::LockHash() {
-  txn::LockOptions lock = reader_.mode().lock;
-  lock.mode = txn::LockMode::kExclusive;
-  lock.is_row = false;
-  return ActiveTransaction().Lock(search_key_.view(), lock, nullptr);
 }
 
 int Handler::BeginRange(uchar* record, ByteView lower, ByteView upper, bool forward, int end_error) {

@@ -66,6 +66,7 @@ int Handler::write_row(const uchar* record) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
   }
   if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
+  if (const int error = LookWhereNothingIsRead(); error != 0) return error;
   if (load_ != nullptr) return LoadRow(record);
   if (statement_load_ != nullptr) return AddToStatementLoad(record);
   if (IsLoaded()) return RefuseLoaded();
@@ -121,6 +122,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
     if (!caught_up.ok()) return Fail(caught_up);
   }
   if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
+  if (const int error = LookWhereNothingIsRead(); error != 0) return error;
   BindWriter();
   const ColumnSet touched = TouchedColumns();
   const auto change = [&] { return writer_.Update(RowOf(old_record), RowOf(new_record), touched); };

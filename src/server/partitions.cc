@@ -68,6 +68,12 @@ bool EmptiesHeldPartition(const TABLE& table, const std::string& name) {
   });
 }
 
+void SwapReadPartitions(TABLE* table) {
+  partition_info* const info = table->part_info;
+  bitmap_invert(&info->read_partitions);
+  bitmap_intersect(&info->read_partitions, &info->lock_partitions);
+}
+
 unsigned CountFilled(const TABLE& table) {
   partition_info* const info = table.part_info;
   if (info == nullptr) return 1;

@@ -23,6 +23,9 @@ bool DropsPartition(THD* thd, const TABLE& table, const std::string& name);
 // Whether a prepared transaction has changed any of the partitions that TRUNCATE, which goes from one to the next, empties with this one.
 bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
 
+// Makes the partitions that the statement has locked and does not read those that it reads; and those that it reads, once more called.
+void SwapReadPartitions(TABLE* table);
+
 // How many tables of the engine a statement fills that copies into this one: the partitions that it makes of others, or else all; 1 without
 // partitions.
 unsigned CountFilled(const TABLE& table);
