@@ -201,15 +201,6 @@ int XaResult(const Status& status) {
   return kXaFailed;
 }
 
-// An XA COMMIT that did not come into the binary log leaves its engines in the server's list for the connection's next transaction. To write an
-// end by name to the binary log then, the server takes that out of the midst of the list, without a look, and does not survive the next walk
-// of it. Who names a transaction has none of his own: the list is to be empty.
-void ForgetEngines(THD* thd) {
-  if (thd == nullptr || thd->transaction->all.is_empty()) return;
-  for (Ha_data& data : thd->ha_data) data.ha_info[1].reset();
-  thd->transaction->all.ha_list = nullptr;
-}
-
 int CommitByXid(handlerton*, XID* xid) {
   ForgetEngines(current_thd);
   return XaResult(CommitXa(current_thd, xid, store::Durability::kSync));

@@ -39,6 +39,14 @@ void SetGlobals(std::unique_ptr<engine::Engine> engine, handlerton* hton) {
   global_handlerton = hton;
 }
 
+// Within a function the calling statement has the savepoints, and has had its turn.
+void ForgetEngines(THD* thd) {
+  if (thd == nullptr || thd->transaction->all.is_empty() || thd->in_sub_stmt != 0) return;
+  for (Ha_data& data : thd->ha_data) data.ha_info[1].reset();
+  thd->transaction->all.ha_list = nullptr;
+  thd->transaction->cleanup();
+}
+
 Session::Session(THD* thd) : thd_(thd), transaction_(global_engine->transactions().NewTransaction(thd)) {}
 
 Session::~Session() {
@@ -69,8 +77,10 @@ Status Session::BeginStatement() {
     syncs_commit = false;
   }
   transaction_->StartStatement();
+  const bool is_autocommit = !thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
+  if (is_autocommit) ForgetEngines(thd_);
   trans_register_ha(thd_, false, global_handlerton, 0);
-  if (thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN)) trans_register_ha(thd_, true, global_handlerton, 0);
+  if (!is_autocommit) trans_register_ha(thd_, true, global_handlerton, 0);
   return Status::Ok();
 }
 

@@ -128,6 +128,13 @@ class Session {
   int64_t xa_query_id_ = 0;  // the server's number of the statement that has
 };
 
+// An XA COMMIT that did not come into the binary log leaves its engines in the server's list for the connection's next transaction, and its
+// savepoints. Lets go of them. Precondition: autocommit mode, in which that list is to be empty, or an end by name. `thd` may be null.
+//
+// A statement that found them would not be a transaction by itself: no Xid event in the binary log, nor a rollback if that cannot be written.
+// To write an end by name there, the server takes itself out of the midst of the list, without a look, and does not survive the next walk of it.
+void ForgetEngines(THD* thd);
+
 // The engine of this process, and its handlerton. Null before start and after shutdown.
 engine::Engine* GlobalEngine();
 handlerton* GlobalHandlerton();

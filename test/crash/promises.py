@@ -19,6 +19,7 @@ TABLE = "sound.promised"
 WRITERS = 12
 ACKNOWLEDGED_MIN = 400
 LISTED_SECONDS_MAX = 10
+BINARY_LOG_BYTES_MIN = 1_000_000
 
 
 @dataclass
@@ -119,6 +120,7 @@ def _without_new_files(server: Server) -> Iterator[None]:
 def _prepare(connection: Connection, name: str, value: int) -> None:
     connection.query(f"XA START '{name}'")
     connection.query(f"INSERT INTO {TABLE} VALUES ({value})")
+    connection.query("SAVEPOINT inserted")
     connection.query(f"XA END '{name}'")
     connection.query(f"XA PREPARE '{name}'")
 
@@ -252,11 +254,58 @@ def _unlogged_commit(server: Server, other: Connection, value: int, following: t
         if other.value(find) != "0":
             problems.append("committed all the same")
         problems += _await_listed(other, ["unlogged"])
-        if _is_refused(other if "close" in following else owner, "XA COMMIT 'unlogged'"):
+        namer = other if "close" in following else owner
+        if _is_refused(namer, "XA COMMIT 'unlogged'"):
             problems.append("cannot be named")
+        if not _is_refused(namer, "ROLLBACK TO SAVEPOINT inserted"):
+            problems.append("a savepoint outlives its transaction")
         problems += _await_listed(other, [])
     _await_alone(other)
     return problems if other.value(find) == "1" else [*problems, "not committed by name"]
+
+
+def _last_event(connection: Connection) -> str:
+    log = connection.query("SHOW MASTER STATUS")[0][0]
+    return connection.query(f"SHOW BINLOG EVENTS IN '{log}'")[-1][2]
+
+
+def _logs(server: Server) -> set[str]:
+    return {path.name for path in server.engine_files.glob("*.log")}
+
+
+def _await_without_logs(server: Server, connection: Connection, logs: set[str]) -> list[str]:
+    connection.query(f"OPTIMIZE TABLE {TABLE}")
+    deadline = time.monotonic() + LISTED_SECONDS_MAX
+    while kept := _logs(server) & logs:
+        if time.monotonic() > deadline:
+            return [f"logs are kept: {kept}"]
+        time.sleep(0.01)
+    return []
+
+
+def _statements_after_unlogged(server: Server, other: Connection, value: int) -> list[str]:
+    """The connection's next statements are transactions by themselves: rolled back as long as the binary log is full,
+    and ended by an Xid event there afterwards."""
+    problems = []
+    insert = f"INSERT INTO {TABLE} VALUES (-3)"
+    with server.connect() as owner:
+        _prepare(owner, "unlogged", value)
+        with _full_binary_log(server, other):
+            logs = _logs(server)
+            for sql in ("XA COMMIT 'unlogged'", insert):
+                if not _is_refused(owner, sql):
+                    problems.append(f"answered as done: {sql}")
+            if _is_refused(other, f"SELECT * FROM {TABLE} WHERE id = -3 FOR UPDATE NOWAIT"):
+                problems.append("the row of a refused INSERT is locked")
+            if owner.value(f"SELECT COUNT(*) FROM {TABLE} WHERE id = -3") != "0":
+                problems.append("the row of a refused INSERT is there")
+        owner.query(insert)
+        if (last := _last_event(other)) != "Xid":
+            problems.append(f"a statement's last event: {last}")
+        problems += _await_listed(other, ["unlogged"])
+        owner.query("XA COMMIT 'unlogged'")
+    _await_alone(other)
+    return problems + _await_without_logs(server, other, logs)
 
 
 def commits_are_not_logged(server: Server) -> list[str]:
@@ -267,9 +316,13 @@ def commits_are_not_logged(server: Server) -> list[str]:
     server.start("--skip-innodb", f"--default-storage-engine={server.engine.name}")
     problems = []
     with server.connect() as other:
-        other.query(f"CREATE TABLE {TABLE} (id INT PRIMARY KEY) ENGINE={server.engine.name}")
+        create = f"CREATE TABLE IF NOT EXISTS {TABLE} (id INT PRIMARY KEY) ENGINE={server.engine.name}"
+        other.query(create)
+        other.query(f"{create} /* longer than logs of the engine {'.' * BINARY_LOG_BYTES_MIN} */")
         for value, following in enumerate(AFTER_UNLOGGED):
             found = _unlogged_commit(server, other, value, following)
             problems += [f"then {following}: {problem}" for problem in found]
+        found = _statements_after_unlogged(server, other, len(AFTER_UNLOGGED))
+        problems += [f"statements: {problem}" for problem in found]
     server.stop()
     return problems
