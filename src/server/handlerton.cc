@@ -201,13 +201,20 @@ int XaResult(const Status& status) {
   return kXaFailed;
 }
 
+// An error from before the engine is asked for an end by name. Either the end did not come into the binary log: it stays prepared, and the
+// server keeps the XID listed. Or the server has marked the XID: its transaction has changed nothing and is rolled back already, so that what
+// is prepared here is another one, of before, that has been struck off the list.
+bool IsRefused(THD* thd) { return thd != nullptr && thd->is_error(); }
+
 int CommitByXid(handlerton*, XID* xid) {
   ForgetEngines(current_thd);
+  if (IsRefused(current_thd)) return kXaFailed;
   return XaResult(CommitXa(current_thd, xid, store::Durability::kSync));
 }
 
 int RollbackByXid(handlerton*, XID* xid) {
   ForgetEngines(current_thd);
+  if (IsRefused(current_thd)) return kXaFailed;
   txn::TransactionManager& transactions = GlobalEngine()->transactions();
   const std::string name = NameOfXid(*xid);
   const Status status = transactions.RollbackPrepared(name);

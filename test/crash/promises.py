@@ -196,10 +196,12 @@ def _full_binary_log(server: Server, connection: Connection) -> Iterator[None]:
 
 
 _PREPARED_EMPTY = ("XA START 'unlogged'", "XA END 'unlogged'", "XA PREPARE 'unlogged'")
+_LET_GO_EMPTY = (*(f"third: {sql}" for sql in _PREPARED_EMPTY), "third: close")
 _BEGUN_AGAIN = ("XA START 'unlogged'", f"INSERT INTO {TABLE} VALUES (-2)")
 _USED_AGAIN = (*_BEGUN_AGAIN, "XA END 'unlogged'")
 # What comes after an XA COMMIT that is not logged, by its connection or, where it says so, by another one. If it does
-# not close the connection, this is the one that names the transaction in the end.
+# not close the connection, this is the one that names the transaction in the end. What was prepared empty the server
+# rolls back by itself when its connection is closed, and who names it hears of that.
 AFTER_UNLOGGED = (
     (),
     ("close",),
@@ -213,6 +215,8 @@ AFTER_UNLOGGED = (
     (*_USED_AGAIN, "XA PREPARE 'unlogged'"),
     (*_USED_AGAIN, "XA PREPARE 'unlogged'", "close"),
     (*_PREPARED_EMPTY, "XA ROLLBACK 'unlogged'"),
+    ("close", *_LET_GO_EMPTY, "other: XA COMMIT 'unlogged'"),
+    ("close", *_LET_GO_EMPTY, "other: XA ROLLBACK 'unlogged'"),
     ("SET lock_wait_timeout = 0", "other: FLUSH TABLES WITH READ LOCK", *_PREPARED_EMPTY, "other: UNLOCK TABLES"),
     (*(f"other: {sql}" for sql in _BEGUN_AGAIN), "close", "other: XA END 'unlogged'", "other: XA ROLLBACK 'unlogged'"),
 )
@@ -237,6 +241,22 @@ def _await_listed(connection: Connection, names: list[str]) -> list[str]:
     return []
 
 
+def _follow(server: Server, sessions: dict[str, Connection], following: tuple[str, ...]) -> None:
+    """Some of it is refused. Should the XID be listed already, so is all that gives it again, and is left out: it would
+    mean the transaction that was prepared before."""
+    is_listed = False
+    for step in following:
+        name, _, sql = step.rpartition(": ")
+        if name not in sessions:
+            sessions[name] = server.connect()
+        if sql == "close":
+            sessions[name].close()
+            _await_alone(sessions["other"])
+        elif not (is_listed and sql.startswith("XA ")):
+            refused = _is_refused(sessions[name], sql)
+            is_listed = is_listed or (refused and sql.startswith("XA START"))
+
+
 def _unlogged_commit(server: Server, other: Connection, value: int, following: tuple[str, ...]) -> list[str]:
     problems = []
     find = f"SELECT COUNT(*) FROM {TABLE} WHERE id = {value}"
@@ -245,12 +265,7 @@ def _unlogged_commit(server: Server, other: Connection, value: int, following: t
         with _full_binary_log(server, other):
             if not _is_refused(owner, "XA COMMIT 'unlogged'"):
                 problems.append("answered as committed")
-        for sql in following:
-            if sql == "close":
-                owner.close()
-                _await_alone(other)
-            else:  # some of it is refused, and should the XID be listed already, all that gives it again
-                _is_refused(other if sql.startswith("other: ") else owner, sql.removeprefix("other: "))
+        _follow(server, {"": owner, "other": other}, following)
         if other.value(find) != "0":
             problems.append("committed all the same")
         problems += _await_listed(other, ["unlogged"])
@@ -261,6 +276,24 @@ def _unlogged_commit(server: Server, other: Connection, value: int, following: t
             problems.append("a savepoint outlives its transaction")
         problems += _await_listed(other, [])
     _await_alone(other)
+    return problems if other.value(find) == "1" else [*problems, "not committed by name"]
+
+
+def _unlogged_by_name(server: Server, other: Connection, value: int) -> list[str]:
+    """Whoever is refused has changed nothing: the other end is as possible as it was."""
+    problems = []
+    find = f"SELECT COUNT(*) FROM {TABLE} WHERE id = {value}"
+    with server.connect() as owner:
+        _prepare(owner, "unlogged", value)
+    _await_alone(other)
+    for end in ("COMMIT", "ROLLBACK"):
+        with _full_binary_log(server, other):
+            if not _is_refused(other, f"XA {end} 'unlogged'"):
+                problems.append(f"{end} is answered as done")
+        if other.value(find) != "0":
+            problems.append(f"there after {end}")
+        problems += _await_listed(other, ["unlogged"])
+    other.query("XA COMMIT 'unlogged'")
     return problems if other.value(find) == "1" else [*problems, "not committed by name"]
 
 
@@ -322,7 +355,8 @@ def commits_are_not_logged(server: Server) -> list[str]:
         for value, following in enumerate(AFTER_UNLOGGED):
             found = _unlogged_commit(server, other, value, following)
             problems += [f"then {following}: {problem}" for problem in found]
-        found = _statements_after_unlogged(server, other, len(AFTER_UNLOGGED))
-        problems += [f"statements: {problem}" for problem in found]
+        value = len(AFTER_UNLOGGED)
+        problems += [f"statements: {problem}" for problem in _statements_after_unlogged(server, other, value)]
+        problems += [f"named: {problem}" for problem in _unlogged_by_name(server, other, value + 1)]
     server.stop()
     return problems
