@@ -24,6 +24,14 @@ bool IsPadded(const ColumnLayout& column) {
   return column.type == ColumnType::kChar || column.collation->shape().pad_rule != PadRule::kNoPad;
 }
 
+// A text is as long as its characters are many. Other values are stored alike.
+bool Fits(const ColumnLayout& column, ByteView value) {
+  if (!IsText(column)) return true;
+  if (column.collation == nullptr) return value.size() <= column.data_bytes_max;
+  const size_t characters_max = column.data_bytes_max / column.collation->shape().char_bytes_max;
+  return column.collation->PrefixBytes(value, characters_max) == value.size();
+}
+
 void CopyColumn(const ColumnLayout& column, const uint8_t* from, uint8_t* to) {
   SetNullBit(column, IsNullIn(column, from), to);
   std::memcpy(to + column.offset, from + column.offset, column.pack_length);
@@ -45,8 +53,8 @@ bool CopyValue(const ColumnLayout& from, const uint8_t* from_record, const Colum
   SetNullBit(to, false, to_record);
   ByteView value = StoredValueIn(from, from_record);
   // Spaces at the end, which a CHAR has not, do not count where texts are padded.
-  if (value.size() > to.data_bytes_max && IsPadded(to)) value = to.collation->TrimSpaces(value);
-  return StoreValue(to, value, to_record);
+  if (!Fits(to, value) && IsPadded(to)) value = to.collation->TrimSpaces(value);
+  return Fits(to, value) && StoreValue(to, value, to_record);
 }
 
 bool SameBytes(const ColumnLayout& column, const uint8_t* a, const uint8_t* b) {

@@ -13,7 +13,8 @@ namespace cairn::codec {
 // how long a text may be, and in whether they may be NULL.
 bool AreComparable(const ColumnLayout& a, const ColumnLayout& b);
 
-// Copies the value. False, with the target unspecified, when it does not fit. A NULL needs a column that may be NULL.
+// Copies the value. False, with the target unspecified, when it does not fit: it is of more characters than the column may have, where spaces
+// at the end do not count if texts are padded with them. A NULL needs a column that may be NULL.
 // Precondition: AreComparable, and no kBlob.
 [[nodiscard]] bool CopyValue(const ColumnLayout& from, const uint8_t* from_record, const ColumnLayout& to,
                              uint8_t* to_record);

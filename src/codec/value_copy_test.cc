@@ -113,6 +113,56 @@ TEST(ValueCopy, KeysOfAnotherTablesRowAreThoseOfItsCopy) {
   EXPECT_GT(too_long, 0u);
 }
 
+// Characters of one to four bytes, as utf8mb4_bin.
+class LongCharacters final : public Collation {
+ public:
+  LongCharacters() : Collation(ShapeOf()) {}
+  void AppendWeights(ByteView, unsigned, ByteBuffer*) const override {}
+  size_t PrefixBytes(ByteView text, size_t char_count) const override {
+    const auto starts = [](char byte) { return (static_cast<uint8_t>(byte) & 0xc0) != 0x80; };
+    size_t at = 0;
+    for (; at < text.size(); ++at) {
+      if (starts(text[at]) && char_count-- == 0) break;
+    }
+    return at;
+  }
+
+ private:
+  static Shape ShapeOf() {
+    Shape shape;
+    shape.pad_rule = PadRule::kPadSpace;
+    shape.space_weight[0][0] = 0x20;
+    shape.char_bytes_max = 4;
+    return shape;
+  }
+};
+
+TEST(ValueCopy, TextsAreAsLongAsTheirCharactersAreMany) {
+  const LongCharacters collation;
+  const RecordLayout from = LayoutBuilder().Add(ColumnType::kVarchar, 40, false, &collation).layout();
+  const RecordLayout to = LayoutBuilder()
+                              .Add(ColumnType::kVarchar, 12, false, &collation)
+                              .Add(ColumnType::kChar, 12, false, &collation)
+                              .layout();
+  TestRecord row(from), copy(to);
+  const auto copied = [&](std::string_view text, size_t column) {
+    row.Set(0, text);
+    return CopyValue(from.columns[0], row.data(), to.columns[column], copy.data())
+               ? std::string(StoredValueIn(to.columns[column], copy.data()))
+               : "too long";
+  };
+  for (const size_t column : {0, 1}) {
+    SCOPED_TRACE(column);
+    for (const char* text : {"", "abc", "\u20ac\u00e4x", "\U0001f600\U0001f600\U0001f600"}) EXPECT_EQ(copied(text, column), text);
+    for (const char* text : {"abcd", "\u00e4\u00e4\u00e4\u00e4", "\U0001f600\U0001f600\U0001f600x", "abcdefghijklm"}) {
+      EXPECT_EQ(copied(text, column), "too long") << text;
+    }
+    EXPECT_EQ(copied("\u00e4bc     ", column), "\u00e4bc");
+    EXPECT_EQ(copied("\u00e4b c    ", column), "too long");
+  }
+  EXPECT_EQ(copied("a  ", 0), "a  ");
+}
+
 TEST(ValueCopy, NullsNeedAColumnThatMayBeNull) {
   const RecordLayout from = LayoutBuilder().Add(ColumnType::kInteger, 4, true).layout();
   const RecordLayout strict = LayoutBuilder().Add(ColumnType::kInteger, 4, false).layout();
