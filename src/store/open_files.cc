@@ -19,13 +19,13 @@
 namespace cairn::store {
 namespace {
 
-constexpr int kKeptMin = 64;
+constexpr int kHalfMin = 64, kHalfMax = INT_MAX / 2;
 
 // Half of what the process may have open: the other half is for connections, tables, other engines, and files that are written.
-int KeptMax() {
+int HalfOfLimit() {
   rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return INT_MAX;
-  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 2, kKeptMin, INT_MAX));
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kHalfMax;
+  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 2, kHalfMin, kHalfMax));
 }
 
 // Also of files that nobody needs any more: these go soon.
@@ -47,20 +47,24 @@ uint64_t FilesOf(rocks::DB* root, rocks::ColumnFamilyHandle* family) {
 }  // namespace
 
 OpenFiles::OpenFiles(const std::string& expert_db_options, LogSink* log)
-    : log_(log), kept_max_(KeptMax()), decided_(expert_db_options.find("max_open_files") != std::string::npos) {}
+    : log_(log),
+      half_(HalfOfLimit()),
+      three_quarters_(half_ + half_ / 2),
+      decided_(expert_db_options.find("max_open_files") != std::string::npos) {}
 
-void OpenFiles::Tell(uint64_t files) const {
+void OpenFiles::Tell(uint64_t files, int number, std::string_view part) const {
   if (log_ == nullptr) return;
-  log_->Log(LogLevel::kWarning, "the store has " + std::to_string(files) + " files, of which at most " + std::to_string(kept_max_) +
-                                    " are kept open from now on, half of what the server may have open. That makes reads slower; with an "
-                                    "open_files_limit of more than twice as many as there are files, all are kept open from the next start on");
+  log_->Log(LogLevel::kWarning, "the store has " + std::to_string(files) + " files, of which at most " + std::to_string(number) +
+                                    " are kept open from now on, " + std::string(part) +
+                                    " of what the server may have open. That makes reads slower; with an open_files_limit of more than twice "
+                                    "as many as there are files, all are kept open from the next start on");
 }
 
 void OpenFiles::Prepare(rocks::Env* env, const std::string& directory, rocks::DBOptions* db) {
   const uint64_t files = FilesIn(env, directory);
-  if (files <= static_cast<uint64_t>(kept_max_) || decided_.exchange(true)) return;
-  db->max_open_files = kept_max_;
-  Tell(files);
+  if (files <= static_cast<uint64_t>(half_) || decided_.exchange(true)) return;
+  db->max_open_files = half_;
+  Tell(files, half_, "half");
 }
 
 uint64_t OpenFiles::Count(rocks::DB* root, rocks::ColumnFamilyHandle* family) {
@@ -69,14 +73,14 @@ uint64_t OpenFiles::Count(rocks::DB* root, rocks::ColumnFamilyHandle* family) {
 
 Status OpenFiles::MakeRoom(rocks::DB* root, std::span<rocks::ColumnFamilyHandle* const> families, uint64_t coming) {
   if (decided_.load(std::memory_order_acquire)) return Status::Ok();
-  const auto kept_max = static_cast<uint64_t>(kept_max_);
   uint64_t files = coming;
   for (rocks::ColumnFamilyHandle* const family : families) files += FilesOf(root, family);
-  if (files <= kept_max && Count(root, families.front()) + coming <= kept_max + kept_max / 2) return Status::Ok();
-  const rocks::Status set = root->SetDBOptions({{"max_open_files", std::to_string(kept_max_)}});
+  const auto half = static_cast<uint64_t>(half_), three_quarters = static_cast<uint64_t>(three_quarters_);
+  if (files <= half && Count(root, families.front()) + coming <= three_quarters) return Status::Ok();
+  const rocks::Status set = root->SetDBOptions({{"max_open_files", std::to_string(three_quarters_)}});
   // RocksDB's file of options, which nobody reads, may have no room on the disk; the number is in force all the same.
-  if (!set.ok() && root->GetDBOptions().max_open_files != kept_max_) return FromRocks(set);
-  if (!decided_.exchange(true)) Tell(files);
+  if (!set.ok() && root->GetDBOptions().max_open_files != three_quarters_) return FromRocks(set);
+  if (!decided_.exchange(true)) Tell(files, three_quarters_, "three quarters");
   return Status::Ok();
 }
 

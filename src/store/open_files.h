@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <rocksdb/options.h>
 
@@ -19,8 +20,13 @@ namespace cairn::store {
 // (store/held_indexes.h). But without a descriptor nobody can write a file or connect, and a store does not open.
 //
 // So all are kept open only while they are at most half of what the process may have open, and with those of older versions and of
-// compactions at most three quarters. Then half of that is the number, until the store is opened again. Who has a file open then keeps it:
-// RocksDB closes it when the file goes, or when nobody uses it who found it after that.
+// compactions at most three quarters. Then there is a number, until the store is opened again: three quarters. Who has a file open then keeps it:
+// RocksDB closes it when the file goes, or when nobody uses it who found it after that. As it counts those too, a smaller number would leave no
+// room for files that come later, and each read would open them anew. A store that is opened with more files keeps few in this way, and
+// its number is half.
+//
+// RocksDB divides the number among 64 parts by the numbers of files, and a part that already has more open keeps these: where there are few files
+// for each part, the sum may be a little greater.
 //
 // The limit itself is the server's to raise, as open_files_limit says. An expert's number stays what it is.
 //
@@ -39,10 +45,10 @@ class OpenFiles final {
   static uint64_t Count(rocks::DB* root, rocks::ColumnFamilyHandle* family);
 
  private:
-  void Tell(uint64_t files) const;
+  void Tell(uint64_t files, int number, std::string_view part) const;
 
   LogSink* const log_;
-  const int kept_max_;
+  const int half_, three_quarters_;  // of what the process may have open
   std::atomic<bool> decided_;  // the number is what it will be
 };
 

@@ -28,6 +28,7 @@ class OpenFilesTest : public ::testing::Test, public StoreFixture {
     options.expert_family_options =
         "target_file_size_base=4096;compression_per_level=kNoCompression;bottommost_compression=kNoCompression;"
         "block_based_table_factory={block_size=1024}";
+    options.expert_db_options = "table_cache_numshardbits=0";  // no uneven parts
   }
 
   static std::string Key(int row) { return "idx0" + std::to_string(100'000 + row); }
@@ -65,6 +66,7 @@ class OpenFilesTest : public ::testing::Test, public StoreFixture {
   }
   bool Told() { return log.text().find("kept open from now on") != std::string::npos; }
   uint64_t Files() { return static_cast<uint64_t>(LevelFiles(6)); }
+  int rows() const { return rows_; }
 
   PointReader points;
 
@@ -80,6 +82,7 @@ class OpenFilesOnDiskTest : public OpenFilesTest {
     directory_ = ::testing::TempDir() + "cairn_files_" + std::to_string(getpid());
     options.directory = directory_;
     options.environment = nullptr;
+    options.expert_db_options.clear();
   }
   void TearDown() override {
     store.reset();
@@ -96,7 +99,7 @@ TEST_F(OpenFilesOnDiskTest, AStoreOutgrowsTheProcess) {
   while (!HasFatalFailure() && LevelFiles(6) < 300) AddRound();
   EXPECT_TRUE(Told()) << log.text();
   ASSERT_NO_FATAL_FAILURE(ExpectRows());
-  EXPECT_LE(Number("open_files"), 192u);
+  EXPECT_LE(Number("open_files"), 224u);  // in parts that are not even
   Reopen();
   ASSERT_NO_FATAL_FAILURE(ExpectRows());
   EXPECT_LE(Number("open_files"), 128u);
@@ -134,8 +137,31 @@ TEST_F(OpenFilesTest, ReadsGoOnWhenFilesAreClosed) {
   ASSERT_NO_FATAL_FAILURE(ExpectRows());
   ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
   ASSERT_NO_FATAL_FAILURE(ExpectRows());
-  AwaitOpen(128);
+  AwaitOpen(192);
   EXPECT_LT(Number("held_indexes"), 50u);
+}
+
+// Files that were there when the number came stay open until they go. There is room beside them: a file that comes later is not opened anew by
+// each read.
+TEST_F(OpenFilesTest, FilesThatComeLaterStayOpen) {
+  const FileLimit limit(512);
+  Open();
+  while (!HasFatalFailure() && !Told()) ASSERT_NO_FATAL_FAILURE(AddRound());
+  ASSERT_GE(Number("open_files"), 256u);
+  const int first = rows();
+  ASSERT_NO_FATAL_FAILURE(AddRound());
+  PinnedValue value;
+  const auto read_all = [&] {
+    for (int row = first; row < rows(); row += 7) {
+      ASSERT_TRUE(points.Get(*store, Key(row), nullptr, &value).ok());
+      points.Close();
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(read_all());
+  const uint64_t opened = Number("no_file_opens");
+  ASSERT_NO_FATAL_FAILURE(read_all());
+  EXPECT_EQ(Number("no_file_opens"), opened);
+  EXPECT_LE(Number("open_files"), 384u);
 }
 
 TEST_F(OpenFilesTest, FilesOfALoadCountBeforeTheyCome) {
@@ -149,9 +175,9 @@ TEST_F(OpenFilesTest, FilesOfALoadCountBeforeTheyCome) {
   ASSERT_TRUE(load.Ingest().ok());
   EXPECT_TRUE(Told());
   EXPECT_EQ(Files(), 100u);
-  EXPECT_LE(Number("open_files"), 64u);
+  EXPECT_LE(Number("open_files"), 96u);
   for (int row = 0; row < 100; ++row) EXPECT_EQ(Get(Key(row)), Value(row));
-  EXPECT_LE(Number("open_files"), 64u);
+  EXPECT_LE(Number("open_files"), 96u);
 }
 
 TEST_F(OpenFilesTest, WhileTheyAreFewAllStayOpen) {
