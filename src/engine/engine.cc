@@ -173,20 +173,25 @@ Status Engine::ReclaimDropped() {
   return last_error;
 }
 
-// What ends before the next look is not what keeps them.
+// What ends before the next look is not what keeps them. Nor is what has been prepared in a later log than the oldest that any needs: whether
+// that keeps too much by itself is seen once those before it have ended.
 void Engine::NameKeepersOfLogs() {
   const std::map<uint64_t, bool> before = std::exchange(keepers_, {});
   if (transactions_->ListPrepared().empty()) return;
+  std::vector<txn::TransactionRow> rows = transactions_->List();
+  std::erase_if(rows, [](const txn::TransactionRow& row) { return row.prepare_log_number == 0; });
+  if (rows.empty()) return;
+  const uint64_t oldest_log = std::ranges::min(rows, {}, &txn::TransactionRow::prepare_log_number).prepare_log_number;
   const store::Store::LogSpace logs = store_->MeasureLogs();
   const bool are_too_many = logs.flushed_from_bytes != 0 && logs.bytes > kLogsKeptFactor * logs.flushed_from_bytes;
-  for (const txn::TransactionRow& row : transactions_->List()) {
-    if (row.name.empty()) continue;
+  for (const txn::TransactionRow& row : rows) {
+    if (row.prepare_log_number != oldest_log) continue;
     const auto known = before.find(row.id);
     bool& is_named = keepers_[row.id] = known != before.end() && known->second;
     if (!are_too_many || known == before.end() || is_named) continue;
     is_named = true;
     Report(log_, LogLevel::kWarning,
-           "the logs take " + std::to_string(logs.bytes >> 20) + " MB and grow until the prepared transaction " +
+           "the logs take " + std::to_string(logs.bytes >> 20) + " MB and grow at least until the prepared transaction " +
                (name_text_ ? name_text_(row.name) : row.name) + " is committed or rolled back; it was begun " +
                std::to_string(row.age_us / 1'000'000) + " s ago");
   }

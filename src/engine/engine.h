@@ -55,7 +55,7 @@ class Engine {
   // The last error, which names its index.
   Status ReclaimDropped();
   Status Reclaim(IndexId index);
-  // Warns, once of each, of transactions that stay prepared while the logs, which they keep, grow.
+  // Warns, once of each, of transactions that stay prepared while the logs grow, which are kept from theirs on.
   void NameKeepersOfLogs();
 
   std::unique_ptr<store::Store> store_;
@@ -69,7 +69,7 @@ class Engine {
   std::unique_ptr<bulk::SortMemory> load_memory_;
   LogSink* log_ = nullptr;
   std::function<std::string(ByteView)> name_text_;
-  std::map<uint64_t, bool> keepers_;  // that were prepared at the last look, and whether they have been named
+  std::map<uint64_t, bool> keepers_;  // of the oldest log that is kept so, at the last look, and whether they have been named
 };
 
 }  // namespace cairn::engine

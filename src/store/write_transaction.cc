@@ -293,6 +293,8 @@ uint64_t WriteTransaction::size_bytes() const {
   return batch_ == nullptr ? 0 : batch_->GetDataSize();
 }
 
+uint64_t WriteTransaction::prepare_log_number() const { return is_prepared() ? rocks_->GetLogNumber() : 0; }
+
 void WriteTransaction::Finish(bool reusable) {
   if (ordered_.load(std::memory_order_relaxed)) index_.Clear(nullptr);
   ordered_.store(false, std::memory_order_relaxed);

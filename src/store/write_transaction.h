@@ -101,6 +101,8 @@ class WriteTransaction {
   Status Rollback();
 
   bool is_prepared() const { return state_ == State::kPrepared; }
+  // Of the log that has what was prepared, and is kept with all later ones until this ends. 0 unless prepared.
+  uint64_t prepare_log_number() const;
   bool is_finished() const { return state_ == State::kFinished; }
   const std::string& name() const { return name_; }
 

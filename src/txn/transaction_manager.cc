@@ -204,7 +204,9 @@ std::vector<TransactionRow> TransactionManager::List() const {
   std::ranges::sort(rows, {}, &TransactionRow::id);
   for (const auto& [name, transaction] : prepared_) {
     const auto row = std::ranges::lower_bound(rows, transaction->id(), {}, &TransactionRow::id);
-    if (row != rows.end() && row->id == transaction->id()) row->name = name;
+    if (row == rows.end() || row->id != transaction->id()) continue;
+    row->name = name;
+    if (transaction->HasWrites()) row->prepare_log_number = transaction->writes_->prepare_log_number();
   }
   return rows;
 }

@@ -53,7 +53,9 @@ struct TransactionRow {
   uint64_t write_bytes = 0;
   bool waiting = false;
   bool prepared = false;
-  std::string name;  // of one that was taken over: see Detach()
+  // Of one that was taken over, see Detach(): its name, and the log it keeps with all later ones; 0 if it has changed nothing.
+  std::string name;
+  uint64_t prepare_log_number = 0;
 };
 
 // Thread rule: all methods are safe from any thread. Lifetime: outlives its transactions; the

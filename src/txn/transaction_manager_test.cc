@@ -189,6 +189,7 @@ TEST_F(TransactionManagerTest, PreparedOnesSurvivePowerLossWithTheirLocks) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_TRUE(rows[0].prepared);
   EXPECT_EQ(std::set<std::string>({rows[0].name, rows[1].name}), std::set<std::string>({"x1", "x2"}));
+  for (const TransactionRow& row : rows) EXPECT_NE(row.prepare_log_number, 0u);
   auto other = Begin();
   EXPECT_EQ(Scan(*other), "c=0");
   EXPECT_TRUE(Write(*other, "a", "-").Is(Code::kLockBusy));
