@@ -58,6 +58,23 @@ TEST_F(PreparedTest, APromiseThatCannotBeKeptStopsTheStore) {
   EXPECT_EQ(Get("a"), "1");
 }
 
+// It would hide what the first has written to the log, which then was kept for ever.
+TEST_F(PreparedTest, ASecondPrepareIsRefused) {
+  Open();
+  auto one = store->BeginWrite();
+  ASSERT_TRUE(one->Put(Family::kData, "a", "1").ok());
+  EXPECT_EQ(one->prepare_log_number(), 0u);
+  ASSERT_TRUE(one->Prepare("x", Durability::kSync).ok());
+  const uint64_t log_number = one->prepare_log_number();
+  EXPECT_NE(log_number, 0u);
+  EXPECT_TRUE(one->Prepare("x", Durability::kSync).Is(Code::kInvalidArgument));
+  EXPECT_TRUE(one->is_prepared());
+  EXPECT_EQ(one->prepare_log_number(), log_number);
+  ASSERT_TRUE(one->Rollback().ok());
+  EXPECT_EQ(one->prepare_log_number(), 0u);
+  EXPECT_TRUE(one->Prepare("x", Durability::kSync).Is(Code::kInvalidArgument));
+}
+
 TEST_F(PreparedTest, PreparedTransactionsAreFoundAgain) {
   Open();
   {

@@ -311,6 +311,7 @@ void WriteTransaction::Finish(bool reusable) {
 
 // RocksDB's transaction comes to be here, and takes the changes over.
 Status WriteTransaction::Prepare(ByteView name, Durability durability) {
+  if (state_ != State::kOpen) return PastPrepare();  // a second one would hide the first, whose log would never be released
   auto& impl = *store_->impl_;
   CAIRN_RETURN_IF_ERROR(impl.gate->Admit(UrgencyOf(*batch_), size_bytes()));
   if (load_ != nullptr) CAIRN_RETURN_IF_ERROR(load_->Stage());

@@ -88,7 +88,7 @@ class WriteTransaction {
 
   // Two-phase commit. After Prepare returned ok the changes survive a crash (given kSync) and only
   // Commit or Rollback may follow; `name` (1 to 512 bytes) finds them again. kAlreadyExists when
-  // another live transaction has the name.
+  // another live transaction has the name; kInvalidArgument for one that is prepared or ended.
   Status Prepare(ByteView name, Durability durability);
 
   // Makes the changes visible to all, atomically; what a load brings becomes visible after the other changes, before this
