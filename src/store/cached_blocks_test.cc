@@ -125,11 +125,21 @@ TEST_P(CachedBlocksTest, OneIsReadByTheWalk) {
 
 // By the handle that the index has, which is held: neither is that asked for again nor RocksDB's iterator made.
 TEST_P(CachedBlocksTest, AShortWalkReadsItsBlockByTheHandle) {
-  constexpr int kStride = 100;  // half of it is more than a block has
+  constexpr int kStride = 60;  // more than a block has
   constexpr uint64_t kWalks = kKeys / kStride;
-  ASSERT_NO_FATAL_FAILURE(ReopenCold());
-  const auto look = [this](int from, bool forward, bool fill_cache) {
-    for (int i = from; i < kKeys; i += kStride) {
+  const auto walk_all = [this](bool forward, bool fill_cache) {
+    ASSERT_NO_FATAL_FAILURE(Begin(0, kKeys, fill_cache));
+    for (forward ? cursor_->SeekToFirst() : cursor_->SeekToLast(); cursor_->Valid(); forward ? cursor_->Next() : cursor_->Prev()) {
+    }
+    ASSERT_TRUE(cursor_->status().ok());
+    cursor_->Close();
+  };
+  const auto hold_indexes = [&] {
+    ASSERT_NO_FATAL_FAILURE(ReopenCold());
+    ASSERT_NO_FATAL_FAILURE(walk_all(/*forward=*/true, /*fill_cache=*/false));
+  };
+  const auto look = [this](bool forward, bool fill_cache) {
+    for (int i = kStride / 2; i < kKeys; i += kStride) {
       ASSERT_NO_FATAL_FAILURE(Begin(i, i + 1, fill_cache));
       forward ? cursor_->SeekToFirst() : cursor_->SeekToLast();
       ASSERT_NO_FATAL_FAILURE(Check(model_.find(Key(i))));
@@ -138,38 +148,33 @@ TEST_P(CachedBlocksTest, AShortWalkReadsItsBlockByTheHandle) {
   };
   const auto index_looks = [this] { return Number("block_cache_index_hit") + Number("block_cache_index_miss"); };
   const auto rocks_seeks = [this] { return Number("last_level_seek_data") + Number("non_last_level_seek_data"); };
-  ASSERT_NO_FATAL_FAILURE(look(0, true, true));  // each file's index is held from now on
 
-  uint64_t looks = index_looks(), seeks = rocks_seeks(), misses = Number("block_cache_data_miss");
-  ASSERT_NO_FATAL_FAILURE(look(kStride / 2, true, true));
+  ASSERT_NO_FATAL_FAILURE(hold_indexes());
+  const uint64_t looks = index_looks(), misses = Number("block_cache_data_miss");
+  uint64_t seeks = rocks_seeks();
+  ASSERT_NO_FATAL_FAILURE(look(/*forward=*/true, /*fill_cache=*/true));
   EXPECT_EQ(index_looks(), looks);
   EXPECT_EQ(rocks_seeks(), seeks);
   EXPECT_EQ(Number("block_cache_data_miss"), misses + kWalks);
 
   // Backward a walk is in a second block where the first begins with its end.
-  ASSERT_NO_FATAL_FAILURE(ReopenCold());
-  ASSERT_NO_FATAL_FAILURE(look(0, true, true));
+  ASSERT_NO_FATAL_FAILURE(hold_indexes());
   seeks = rocks_seeks();
-  ASSERT_NO_FATAL_FAILURE(look(kStride / 2, false, true));
+  ASSERT_NO_FATAL_FAILURE(look(/*forward=*/false, /*fill_cache=*/true));
   EXPECT_LT(rocks_seeks() - seeks, kWalks / 3);
 
   // Not for walks that are to leave the cache as it is, and not for all of a long one.
-  ASSERT_NO_FATAL_FAILURE(ReopenCold());
-  ASSERT_NO_FATAL_FAILURE(look(0, true, true));
+  ASSERT_NO_FATAL_FAILURE(hold_indexes());
   const uint64_t added = Number("block_cache_data_add");
   seeks = rocks_seeks();
-  ASSERT_NO_FATAL_FAILURE(look(kStride / 2, true, false));
+  ASSERT_NO_FATAL_FAILURE(look(/*forward=*/true, /*fill_cache=*/false));
   EXPECT_EQ(Number("block_cache_data_add"), added);
   EXPECT_EQ(rocks_seeks(), seeks + kWalks);
   for (const bool forward : {true, false}) {
-    ASSERT_NO_FATAL_FAILURE(ReopenCold());
+    ASSERT_NO_FATAL_FAILURE(hold_indexes());
     seeks = rocks_seeks();
-    ASSERT_NO_FATAL_FAILURE(Begin(0, kKeys, true));
-    for (forward ? cursor_->SeekToFirst() : cursor_->SeekToLast(); cursor_->Valid(); forward ? cursor_->Next() : cursor_->Prev()) {
-    }
-    ASSERT_TRUE(cursor_->status().ok());
+    ASSERT_NO_FATAL_FAILURE(walk_all(forward, /*fill_cache=*/true));
     EXPECT_GT(rocks_seeks(), seeks);
-    cursor_->Close();
   }
 }
 
