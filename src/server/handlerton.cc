@@ -201,10 +201,20 @@ int XaResult(const Status& status) {
   return kXaFailed;
 }
 
+// Spider's, of each XID that it does not know, where it is asked before (ER_SPIDER_XA_NOT_EXISTS_NUM).
+constexpr uint kSpiderXaUnknown = 12607;
+
 // An error from before the engine is asked for an end by name. Either the end did not come into the binary log: it stays prepared, and the
 // server keeps the XID listed. Or the server has marked the XID: its transaction has changed nothing and is rolled back already, so that what
-// is prepared here is another one, of before, that has been struck off the list.
-bool IsRefused(THD* thd) { return thd != nullptr && thd->is_error(); }
+// is prepared here is another one, of before, that has been struck off the list. But if the log is closed, that was done for want of a
+// next file once it had the end.
+bool IsRefused(THD* thd) {
+  if (thd == nullptr || !thd->is_error()) return false;
+  const uint error = thd->get_stmt_da()->sql_errno();
+  if (error == ER_XA_RBROLLBACK) return true;
+  const bool is_closed = opt_bin_log && !mysql_bin_log.is_open();
+  return !is_closed && error != kSpiderXaUnknown;
+}
 
 int CommitByXid(handlerton*, XID* xid) {
   ForgetEngines(current_thd);
