@@ -76,19 +76,17 @@ Status IndexScan::EndOrError(bool forward) {
   return Status::NotFound();
 }
 
-// Locks the range up to where the cursor stands. When that is not complete, the cursor may miss
-// entries there, and stands anew behind the last complete one.
-Status IndexScan::Cover() {
-  if (!range_.is_active()) return Status::Ok();
+// Locks the row of the entry, if it is wanted, and then the range up to where the cursor stands. The row comes first: while it is waited for, who has
+// locked it may put the entry again, or another one before it. What others have put in front comes first, so the walk stands before that then.
+Status IndexScan::Reach(bool* take) {
+  const bool locks = *take && reader_->mode().locking;
+  if (locks) CAIRN_RETURN_IF_ERROR(LockEntry(take));
+  if (again_ || !range_.is_active()) return Status::Ok();
   bool complete;
   CAIRN_RETURN_IF_ERROR(Extend(&complete));
-  uint64_t ends_us = 0;  // of the waits until the walk gets on
-  while (!complete) {
-    CAIRN_RETURN_IF_ERROR(LookAgain(&ends_us));
-    if (reader_->transaction().is_interrupted()) return Status::Of(Status::Code::kInterrupted);
-    CAIRN_RETURN_IF_ERROR(Extend(&complete));
-  }
-  return Status::Ok();
+  if (complete) return Status::Ok();
+  if (locks && *take) reader_->UnlockLast();
+  return LookAgain();
 }
 
 Status IndexScan::Extend(bool* complete) {
@@ -101,26 +99,26 @@ Status IndexScan::Extend(bool* complete) {
   return Status::Ok();
 }
 
-Status IndexScan::LookAgain(uint64_t* ends_us) {
+// Sees what others have put in front of the walk, once that is not pending any more.
+Status IndexScan::LookAgain() {
   if (const txn::PendingEntry* pending = range_.blocker(); pending != nullptr) {
     // Its transaction holds the row's lock until it ends.
     primary_key_.Clear();
     CAIRN_RETURN_IF_ERROR(
         reader_->table().indexes()[options_.index].PrimaryKeyOf(pending->key, pending->value, &primary_key_));
-    CAIRN_RETURN_IF_ERROR(reader_->WaitForRow(primary_key_.view(), ends_us));
+    CAIRN_RETURN_IF_ERROR(reader_->WaitForRow(primary_key_.view(), &ends_us_));
   }
   CAIRN_RETURN_IF_ERROR(range_.Look());
-  CAIRN_RETURN_IF_ERROR(OpenCursor());
-  const ByteView settled = range_.settled();
-  if (range_.is_forward()) {
-    settled == lower_.view() ? cursor_.SeekToFirst() : cursor_.Seek(settled);
-  } else if (settled == upper_.view()) {
-    cursor_.SeekToLast();
-  } else {
-    cursor_.SeekForPrev(settled);
-    if (cursor_.Valid() && cursor_.key() == settled) cursor_.Prev();
-  }
-  return Status::Ok();
+  if (reader_->transaction().is_interrupted()) return Status::Of(Status::Code::kInterrupted);
+  again_ = true;
+  return StandAtSettled();
+}
+
+// Opens the cursor over what is committed now, right behind what is covered.
+Status IndexScan::StandAtSettled() {
+  position_.Assign(range_.settled());
+  is_gap_ = true;
+  return Refresh(range_.is_forward());
 }
 
 Status IndexScan::Move(bool forward, FoundRow* row) {
@@ -147,34 +145,41 @@ Status IndexScan::Move(bool forward, FoundRow* row) {
 
 // Finds the next entry, from where the cursor stands, that passes the filter and still has its row.
 Status IndexScan::Settle(bool forward, FoundRow* row) {
+  again_ = false;
+  ends_us_ = 0;
   for (;;) {
-    CAIRN_RETURN_IF_ERROR(Cover());
-    if (!cursor_.Valid()) return EndOrError(forward);
-    bool take = true;
-    if (options_.filter != nullptr) {
+    bool take = cursor_.Valid(), ends = !take;
+    if (take && options_.filter != nullptr) {
       switch (options_.filter->Check(cursor_.key(), cursor_.value())) {
         case EntryFilter::Verdict::kTake: break;
         case EntryFilter::Verdict::kSkip: take = false; break;
-        case EntryFilter::Verdict::kEnd: return Status::NotFound();
+        case EntryFilter::Verdict::kEnd: ends = true; break;
         case EntryFilter::Verdict::kInterrupted: return Status::Of(Status::Code::kInterrupted);
         case EntryFilter::Verdict::kFailed: return options_.filter->TakeFailure();
       }
     }
-    if (take) CAIRN_RETURN_IF_ERROR(Take(row, &take));
-    if (take) return Status::Ok();
+    take = take && !ends;
+    CAIRN_RETURN_IF_ERROR(Reach(&take));
+    if (!again_) {
+      if (ends) return cursor_.Valid() ? Status::NotFound() : EndOrError(forward);
+      if (take) CAIRN_RETURN_IF_ERROR(Fetch(row, &take));
+      if (take) return Status::Ok();
+    }
     gave_unlocked_ = false;
+    const bool again = std::exchange(again_, false);
+    if (!again) ends_us_ = 0;
     if (must_refresh_) {
       CAIRN_RETURN_IF_ERROR(Refresh(forward));
-    } else {
+    } else if (!again) {
       forward ? cursor_.Next() : cursor_.Prev();
     }
   }
 }
 
-Status IndexScan::Take(FoundRow* row, bool* take) {
+Status IndexScan::Fetch(FoundRow* row, bool* take) {
+  if (reader_->mode().locking) return FetchLocked(row, take);
   const ByteView key = cursor_.key();
   const ByteView value = cursor_.value();
-  if (reader_->mode().locking) return FetchLocked(key, value, row, take);
   row->key = key;
   row->value = value;
   if (is_primary()) {
@@ -201,33 +206,76 @@ Status IndexScan::Take(FoundRow* row, bool* take) {
   return status;
 }
 
-// Locks the row of an entry, if it may wait or need not, then looks whether it is still there.
-Status IndexScan::FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take) {
+// Locks the row of the entry, if it may wait or need not.
+Status IndexScan::LockEntry(bool* take) {
   primary_key_.Clear();
-  CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key_));
+  CAIRN_RETURN_IF_ERROR(
+      reader_->table().indexes()[options_.index].PrimaryKeyOf(cursor_.key(), cursor_.value(), &primary_key_));
   // When the row seen without a lock has gone, this is a neighbour, which nobody has looked at.
-  const bool waits = std::exchange(waits_, false) && key == position_.view();
-  const bool tries = semi_consistent_ && is_primary() && !LocksRanges() && !waits;
+  const bool waits = std::exchange(waits_, false) && cursor_.key() == position_.view();
+  const bool looks = semi_consistent_ && is_primary() && !LocksRanges() && !waits;
+  const bool tries = looks || range_.is_active();
   Status status = tries ? reader_->TryLockRow(primary_key_.view()) : reader_->LockRow(primary_key_.view());
-  if (status.Is(Status::Code::kLockBusy) && reader_->mode().skip_locked) {
-    *take = false;
-    return Status::Ok();
+  if (status.Is(Status::Code::kLockBusy)) {
+    *take = !reader_->mode().skip_locked;
+    if (!*take) return Status::Ok();
+    gave_unlocked_ = looks;
+    if (looks) return Status::Ok();
+    if (range_.is_active()) return range_.MayExtend(cursor_.key()) ? AwaitRow(take) : LookAgain();
   }
-  gave_unlocked_ = tries && status.Is(Status::Code::kLockBusy);
-  if (!gave_unlocked_) CAIRN_RETURN_IF_ERROR(std::move(status));
   if (reader_->waited()) must_refresh_ = true;
+  return status;
+}
+
+// Of a walk that locks ranges: waits for the row of the entry, which others have locked. What they have put meanwhile is seen.
+Status IndexScan::AwaitRow(bool* take) {
+  ByteBuffer key;
+  key.Assign(cursor_.key());
+  CAIRN_RETURN_IF_ERROR(reader_->LockRow(primary_key_.view(), &ends_us_));
+  CAIRN_RETURN_IF_ERROR(StandOn(key.view(), take));
+  again_ = !*take;
+  if (*take) CAIRN_RETURN_IF_ERROR(CheckAgain(cursor_.key(), cursor_.value(), take));
+  if (!*take) reader_->UnlockLast();
+  return Status::Ok();
+}
+
+// Whether the walk comes to the entry next, and it still leads to the locked row of primary_key_. Waits for no other row.
+Status IndexScan::StandOn(ByteView key, bool* stands) {
+  CAIRN_RETURN_IF_ERROR(StandAtSettled());
+  for (bool has_looked = false;; has_looked = true) {
+    *stands = cursor_.Valid() && cursor_.key() == key;
+    if (*stands) {
+      ByteBuffer primary_key_now;
+      CAIRN_RETURN_IF_ERROR(
+          reader_->table().indexes()[options_.index].PrimaryKeyOf(key, cursor_.value(), &primary_key_now));
+      *stands = primary_key_now.view() == primary_key_.view();
+    }
+    if (!*stands) {
+      ends_us_ = 0;
+      return cursor_.status();
+    }
+    *stands = range_.MayExtend(key);
+    // What has come in between is most often the entry itself, committed by now.
+    if (*stands || has_looked || range_.blocker() != nullptr) return Status::Ok();
+    CAIRN_RETURN_IF_ERROR(LookAgain());
+  }
+}
+
+// Reads the row that was locked, and looks whether it is still there.
+Status IndexScan::FetchLocked(FoundRow* row, bool* take) {
+  const ByteView key = cursor_.key();
   if (must_refresh_ || gave_unlocked_) {
     position_.Assign(key);
     is_gap_ = false;
   }
-  const bool unchanged = !gave_unlocked_ && !reader_->waited() && reader_->store_sequence() == opened_sequence_;
+  const bool unchanged = !gave_unlocked_ && !must_refresh_ && reader_->store_sequence() == opened_sequence_;
   row->key = key;
-  row->value = value;
+  row->value = cursor_.value();
   if (unchanged && is_primary()) {
-    row->row = {key, value};
+    row->row = {row->key, row->value};
     return Status::Ok();
   }
-  status = reader_->ReadLocked(primary_key_.view(), &row->row);
+  Status status = reader_->ReadLocked(primary_key_.view(), &row->row);
   if (status.Is(Status::Code::kNotFound)) {
     if (unchanged && !reader_->transaction().HasWrites()) {
       return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name + " has no row");

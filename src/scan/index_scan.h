@@ -46,7 +46,8 @@ struct FoundRow {
 // gone or moved meanwhile is passed over, and after a wait the walk goes on over what is
 // committed then, as the server's users know it from locking engines. With ReadMode::ranges they also
 // lock what they have walked over, entry by entry, against insertions, and first wait for those that
-// have inserted there and not committed.
+// have inserted there and not committed. While they wait for an entry's row, they have not come to the entry: whoever has locked the row may put
+// it again, or another one before it, which is met.
 //
 // A semi-consistent one of the primary key does not wait at a row that others have locked, but gives its last committed version without
 // a lock: only if that is wanted, the next move gives the same row again, as it is once it could be locked; when it has gone, the one behind
@@ -116,13 +117,17 @@ class IndexScan {
   Status OpenCursor();
   Status OpenBetweenBounds(bool forward);
   Status BeginRange(bool forward, ByteView lower, ByteView upper);
-  Status Cover();
+  Status Reach(bool* take);
   Status Extend(bool* complete);
-  Status LookAgain(uint64_t* ends_us);
+  Status LookAgain();
+  Status StandAtSettled();
+  Status StandOn(ByteView key, bool* stands);
   Status Move(bool forward, FoundRow* row);
   Status Settle(bool forward, FoundRow* row);
-  Status Take(FoundRow* row, bool* take);
-  Status FetchLocked(ByteView key, ByteView value, FoundRow* row, bool* take);
+  Status Fetch(FoundRow* row, bool* take);
+  Status LockEntry(bool* take);
+  Status AwaitRow(bool* take);
+  Status FetchLocked(FoundRow* row, bool* take);
   Status Confirm(ByteView key, FoundRow* row, bool* take);
   Status CheckAgain(ByteView key, ByteView value, bool* take);
   Status Refresh(bool forward, bool again = false);
@@ -152,7 +157,9 @@ class IndexScan {
   bool semi_consistent_ = false;
   bool gave_unlocked_ = false;  // the row at position_
   bool waits_ = false;          // for the lock of the row at position_, although it is semi-consistent: the row was seen without one
-  txn::RangeWalk range_;    // active in walks that lock ranges
+  txn::RangeWalk range_;  // active in walks that lock ranges
+  uint64_t ends_us_ = 0;  // of its waits until it gets on: txn::LockOptions::Together
+  bool again_ = false;    // what comes next is where the walk stands, not its neighbour
   store::PinnedValue entry_now_;
 };
 

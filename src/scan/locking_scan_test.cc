@@ -2,6 +2,7 @@
 // Locking walks and point reads among other transactions: they wait, and then read what is newest.
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -258,6 +259,30 @@ TEST_F(LockingScanTest, RowsPassedOverAfterAWaitAreNotLocked) {
       },
       [&] { ASSERT_TRUE(RemoveRow(*holder, {1, 10, 1}).ok()); });
   EXPECT_EQ(lock_count, 1u);
+}
+
+// Who waits for the first row holds nothing that the one before him could meet when he puts it again, not for a moment.
+TEST_F(LockingScanTest, ThoseWhoReplaceTheSameRowsAreNoDeadlock) {
+  constexpr int kThreadCount = 4, kRoundCount = 500;
+  const std::initializer_list<Row> rows = {{1, 10, 1}, {2, 20, 2}, {3, 30, 3}};
+  CommitRows(rows);
+  ReadMode mode = Locking(LockWait::kWait);
+  mode.ranges = true;
+  const auto replace = [&] {
+    for (int round = 0; round < kRoundCount; ++round) {
+      auto transaction = Begin();
+      ASSERT_EQ(Walk(*transaction, kUnique, mode), "1 2 3");
+      for (const Row& row : rows) ASSERT_TRUE(RemoveRow(*transaction, row).ok());
+      for (const Row& row : rows) {
+        for (const auto& [key, value] : EntriesOf(row)) ASSERT_TRUE(transaction->Insert(key, value, txn::kNoWait).ok());
+      }
+      ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreadCount; ++i) threads.emplace_back(replace);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(manager->locks().deadlock_count(), 0u);
 }
 
 TEST_F(LockingScanTest, PointReadsLockAlsoWhatIsNotThere) {

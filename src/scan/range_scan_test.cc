@@ -221,6 +221,120 @@ TEST_F(RangeScanTest, AWalkThatWaitsKeepsNobodyOutOfWhatIsAheadOfIt) {
   }
 }
 
+// Who removes a row may put it again, as who replaces the rows of a parent, and others may put some beside it: who waits for the row has not come to it.
+TEST_F(RangeScanTest, AWalkThatWaitsForALockedRowKeepsNobodyFromPuttingItAgain) {
+  CommitRows({{10, 10, 10}, {50, 50, 50}, {90, 90, 90}});
+  for (const size_t index : {kPrimary, kUnique, kNumbers}) {
+    for (const bool backward : {false, true}) {
+      for (const bool commits : {false, true}) {
+        SCOPED_TRACE(std::to_string(index) + (backward ? " backward" : " forward") + (commits ? " commit" : ""));
+        auto writer = Begin(), other = Begin(), transaction = Begin();
+        ASSERT_TRUE(RemoveRow(*writer, {50, 50, 50}).ok());
+        const bool upwards = backward == (index == kNumbers);  // which is descending
+        auto walked = std::async(std::launch::async,
+                                 [&] { return WalkAll(*transaction, index, Ranges(LockWait::kWait), 1000, backward); });
+        WaitUntilWaiting(1);
+        for (const int more : {50, 40, 60}) EXPECT_TRUE(InsertRow(*writer, {more, more, more, "again"}).ok()) << more;
+        for (const int more : {30, 70}) EXPECT_TRUE(InsertRow(*other, {more, more, more}).ok()) << more;
+        EXPECT_TRUE(Blocks({upwards ? 5 : 95, upwards ? 5 : 95, upwards ? 5 : 95}));
+        ASSERT_TRUE(other->Commit(Durability::kOs).ok());
+        ASSERT_TRUE((commits ? writer->Commit(Durability::kOs) : writer->Rollback()).ok());
+        EXPECT_EQ(walked.get(), commits ? (upwards ? "10 30 40:again 50:again 60:again 70 90" : "90 70 60:again 50:again 40:again 30 10")
+                                        : (upwards ? "10 30 50 70 90" : "90 70 50 30 10"));
+        for (const int more : {5, 20, 35, 45, 55, 80, 95}) EXPECT_TRUE(Blocks({more, more, more})) << more;
+        EXPECT_EQ(manager->locks().deadlock_count(), 0u);
+        ASSERT_TRUE(transaction->Rollback().ok());
+        CommitRemoval({{30, 30, 30}, {40, 40, 40}, {60, 60, 60}, {70, 70, 70}});
+        CommitRows({{50, 50, 50}});
+      }
+    }
+  }
+}
+
+TEST_F(RangeScanTest, AnEntryThatIsAnotherRowsOrElsewhereAfterAWaitIsMetThere) {
+  CommitRows({{10, 10, 10}, {90, 90, 90}});
+  for (const size_t index : {kUnique, kNumbers}) {
+    for (const bool backward : {false, true}) {
+      // The row leaves it, or passes it on, to both sides.
+      for (const Row& now : {Row{50, 70, 70}, Row{50, 30, 30}, Row{51, 50, 50}, Row{49, 50, 50}}) {
+        SCOPED_TRACE(std::to_string(index) + (backward ? " backward " : " forward ") + std::to_string(now.id + now.number));
+        CommitRows({{50, 50, 50}});
+        auto writer = Begin(), transaction = Begin();
+        ASSERT_TRUE(RemoveRow(*writer, {50, 50, 50}).ok());
+        auto walked = std::async(std::launch::async,
+                                 [&] { return WalkAll(*transaction, index, Ranges(LockWait::kWait), 1000, backward); });
+        WaitUntilWaiting(1);
+        ASSERT_TRUE(InsertRow(*writer, now).ok());
+        ASSERT_TRUE(writer->Commit(Durability::kOs).ok());
+        const bool upwards = backward == (index == kNumbers);
+        const std::string id = std::to_string(now.id);
+        EXPECT_EQ(walked.get(), upwards ? "10 " + id + " 90" : "90 " + id + " 10");
+        // Three rows, and its number.
+        EXPECT_EQ(transaction->lock_count(), 4u);
+        ASSERT_TRUE(transaction->Rollback().ok());
+        CommitRemoval({now});
+      }
+    }
+  }
+}
+
+TEST_F(RangeScanTest, AWaitInVainLeavesNothingOfTheWayToTheRow) {
+  CommitRows({{10, 10, 10}, {50, 50, 50}});
+  for (const Code end : {Code::kInterrupted, Code::kLockTimeout, Code::kLockBusy}) {
+    SCOPED_TRACE(Status::Of(end).ToString());
+    auto writer = Begin(), transaction = Begin();
+    ASSERT_TRUE(RemoveRow(*writer, {50, 50, 50}).ok());
+    ReadMode mode = Ranges(end == Code::kLockBusy ? LockWait::kNoWait : LockWait::kWait);
+    if (end == Code::kLockTimeout) mode.lock.timeout_ms = 0;
+    auto walked = std::async(std::launch::async, [&] { return WalkAll(*transaction, kPrimary, mode); });
+    if (end == Code::kInterrupted) {
+      WaitUntilWaiting(1);
+      transaction->Interrupt();
+    }
+    EXPECT_EQ(walked.get(), "10 " + Status::Of(end).ToString());
+    EXPECT_TRUE(Blocks({5, 5, 5}));
+    EXPECT_FALSE(Blocks({40, 40, 40}));
+    EXPECT_TRUE(InsertRow(*writer, {50, 50, 50}).ok());
+    transaction->ClearInterrupt();
+  }
+}
+
+// Who came second does not get the row before, although the walk looks again for what has come.
+TEST_F(RangeScanTest, AWalkThatWaitsForARowKeepsItsPlace) {
+  CommitRows({{10, 10, 10}, {50, 50, 50}});
+  auto writer = Begin(), first = Begin(), second = Begin();
+  ASSERT_TRUE(RemoveRow(*writer, {50, 50, 50}).ok());
+  const std::string lower = PrimaryKey(20), upper = PrimaryKey(60);
+  const auto walk = [&](Transaction& t) { return Walk(t, kPrimary, Ranges(LockWait::kWait), lower, upper); };
+  auto first_walked = std::async(std::launch::async, [&] { return walk(*first); });
+  WaitUntilWaiting(1);
+  auto second_walked = std::async(std::launch::async, [&] { return walk(*second); });
+  WaitUntilWaiting(2);
+  EXPECT_TRUE(InsertRow(*writer, {50, 50, 50, "again"}).ok());
+  ASSERT_TRUE(writer->Commit(Durability::kOs).ok());
+  const bool has_first = first_walked.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(has_first);
+  if (!has_first) first->Interrupt();
+  EXPECT_EQ(first_walked.get(), "50:again");
+  EXPECT_EQ(manager->locks().waiting_count(), has_first ? 1u : 0u);
+  ASSERT_TRUE(first->Rollback().ok());
+  EXPECT_EQ(second_walked.get(), "50:again");
+}
+
+TEST_F(RangeScanTest, WhatIsMetInsteadOfALockedRowIsWaitedForInTheSameTime) {
+  CommitRows({{10, 10, 10}, {50, 50, 50}});
+  auto writer = Begin(), other = Begin(), transaction = Begin();
+  ASSERT_TRUE(RemoveRow(*writer, {50, 50, 50}).ok());
+  const auto walk = [&] {
+    const std::string text = WalkAll(*transaction, kPrimary, Ranges(LockWait::kWait));
+    return text == "10 lock wait timeout" ? Status::Of(Code::kLockTimeout) : Status::Ok();
+  };
+  ExpectOneTime(walk, *transaction, [&] {
+    EXPECT_TRUE(InsertRow(*other, {40, 40, 40}).ok());
+    EXPECT_TRUE(writer->Rollback().ok());
+  });
+}
+
 // As long as it does not get on: each row that it has come to is another wait.
 TEST_F(RangeScanTest, AWalkWaitsForOnePendingRowAfterTheOtherInOneTime) {
   CommitRows({{10, 10, 10}, {40, 40, 40}});

@@ -15,10 +15,10 @@ void RowReader::Bind(const store::Store* store, txn::Transaction* transaction, c
   lock_ = txn::LockResult();
 }
 
-Status RowReader::LockRow(ByteView primary_key) {
+Status RowReader::LockRow(ByteView primary_key, uint64_t* ends_us) {
   lock_ = txn::LockResult();
   if (!mode_.locking) return Status::Ok();
-  return transaction_->Lock(primary_key, mode_.lock, &lock_);
+  return transaction_->Lock(primary_key, mode_.lock.Together(ends_us), &lock_);
 }
 
 Status RowReader::TryLockRow(ByteView primary_key) {

@@ -48,13 +48,13 @@ class RowReader {
   const ReadMode& mode() const { return mode_; }
   txn::View view() const { return mode_.locking || mode_.only_look ? txn::View::kNewest : txn::View::kConsistent; }
 
-  // Locks a primary key as the mode says. Does nothing for consistent reads.
-  Status LockRow(ByteView primary_key);
+  // Locks a primary key as the mode says. Does nothing for consistent reads. `ends_us`: txn::LockOptions::Together.
+  Status LockRow(ByteView primary_key, uint64_t* ends_us = nullptr);
 
   // The same, but does not wait: kLockBusy.
   Status TryLockRow(ByteView primary_key);
 
-  // Waits until nobody else has the row locked exclusively, if it may wait. `ends_us`: txn::LockOptions::Together.
+  // Waits until nobody else has the row locked exclusively, if it may wait. `ends_us`: as above.
   Status WaitForRow(ByteView primary_key, uint64_t* ends_us);
 
   // The newest version of a row whose primary key the last call has locked, or the last committed one if it could not;

@@ -21,6 +21,10 @@ bool IsLocked(const RangeHolding& holding, ByteView key) {
 // Whether the walk comes to `key` before it is at `end`.
 bool IsBefore(const WalkedRange& walk, ByteView key, ByteView end) { return walk.forward ? key < end : key >= end; }
 
+bool IsDisturbed(const WalkedRange& walk, ByteView end) {
+  return walk.has_arrival && IsBefore(walk, walk.nearest_arrival, end);
+}
+
 void NoteArrival(WalkedRange* walk, ByteView key) {
   if (!Has(walk->lower, walk->upper, key)) return;
   if (walk->has_arrival && !IsBefore(*walk, key, walk->nearest_arrival)) return;
@@ -77,9 +81,14 @@ void RangeLocks::Begin(LockOwner& owner, IndexId index, Holdings* holdings, Walk
   holding->walks = walk;
 }
 
+bool RangeLocks::HasArrival(const WalkedRange& walk, ByteView end) const {
+  std::lock_guard lock(ShardOf(walk.holding->index).mutex);
+  return IsDisturbed(walk, end);
+}
+
 bool RangeLocks::ExtendTo(WalkedRange* walk, ByteView end, bool must) {
   std::lock_guard lock(ShardOf(walk->holding->index).mutex);
-  const bool is_disturbed = walk->has_arrival && IsBefore(*walk, walk->nearest_arrival, end);
+  const bool is_disturbed = IsDisturbed(*walk, end);
   if (is_disturbed && !must) return false;
   if (walk->forward) {
     if (end > walk->locked_upper) walk->locked_upper = end;

@@ -74,6 +74,8 @@ class RangeLocks {
   // Grows the locked part to `end`: to below it, or in a backward walk down to it. False: something has arrived there since the last
   // ForgetArrivals(); then the part grows only if it `must`.
   bool ExtendTo(WalkedRange* walk, ByteView end, bool must);
+  // Whether something has arrived there.
+  bool HasArrival(const WalkedRange& walk, ByteView end) const;
   void ForgetArrivals(WalkedRange* walk);
 
   // Takes a walk out of the table; its locked part stays locked. Does nothing if it is not in the table.

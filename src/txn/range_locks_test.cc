@@ -203,6 +203,51 @@ TEST_F(RangeLocksTest, AWalkThatHasWaitedOftenKeepsOthersFromComingNearer) {
   }
 }
 
+TEST_F(RangeLocksTest, AWalkAsksWhetherItMayComeToAnEntry) {
+  for (const bool forward : {true, false}) {
+    SCOPED_TRACE(forward);
+    auto reader = Begin(), writer = Begin();
+    const std::string passed = K(forward ? "c" : "w");
+    const char* const nearer = forward ? "k" : "o";
+    RangeWalk walk;
+    ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_TRUE(walk.MayExtend(K("m")));
+    EXPECT_EQ(count(), 0u);
+    EXPECT_TRUE(walk.Extend(passed));
+    const std::string settled(walk.settled());
+    EXPECT_TRUE(walk.MayExtend(K("m")));
+    EXPECT_EQ(walk.settled(), settled);
+    for (const char* name : {"m", "k", "o"}) EXPECT_TRUE(Insert(*writer, name).ok()) << name;
+    EXPECT_FALSE(walk.MayExtend(K("m")));
+    EXPECT_EQ(walk.blocker(), nullptr);
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_FALSE(walk.MayExtend(K("m")));
+    ASSERT_NE(walk.blocker(), nullptr);
+    EXPECT_EQ(walk.blocker()->key, K(nearer));
+    ASSERT_TRUE(writer->Rollback().ok());
+    ASSERT_TRUE(walk.Look().ok());
+    EXPECT_TRUE(walk.MayExtend(K("m")));
+    EXPECT_TRUE(walk.Extend(K("m")));
+    writer->Begin(Isolation::kRepeatableRead);
+    for (const char* name : {"m", nearer}) EXPECT_TRUE(Insert(*writer, name).Is(Code::kLockBusy)) << name;
+  }
+}
+
+// As if it had extended: a walk that waits for rows moves on, too.
+TEST_F(RangeLocksTest, AWalkThatHasAskedInVainOftenKeepsOthersFromComingNearer) {
+  auto reader = Begin(), writer = Begin();
+  RangeWalk walk;
+  ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
+  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(Insert(*writer, "m").ok());
+  for (int i = 0; i < RangeWalk::kTriesMax; ++i) EXPECT_FALSE(walk.MayExtend(K("n")));
+  EXPECT_EQ(count(), 0u);
+  EXPECT_FALSE(walk.MayExtend(K("n")));
+  EXPECT_EQ(count(), 1u);
+  EXPECT_TRUE(Insert(*writer, "k").Is(Code::kLockBusy));
+}
+
 TEST_F(RangeLocksTest, DownwardsTheSame) {
   auto reader = Begin(), writer = Begin();
   ASSERT_TRUE(Insert(*writer, "m").ok());

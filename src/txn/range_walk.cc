@@ -54,10 +54,19 @@ bool RangeWalk::Grow() {
   return IsKnown();
 }
 
-bool RangeWalk::Extend(ByteView key) {
+void RangeWalk::Aim(ByteView key) {
   end_ = key;
   if (is_forward()) end_.push_back('\0');
+}
+
+bool RangeWalk::Extend(ByteView key) {
+  Aim(key);
   return Grow();
+}
+
+bool RangeWalk::MayExtend(ByteView key) {
+  Aim(key);
+  return (IsKnown() && !transaction_->ranges().HasArrival(walk_, end_)) || Grow();
 }
 
 bool RangeWalk::ExtendToEnd() {

@@ -27,6 +27,7 @@ struct PendingEntry {
 //   Begin; Look; open a cursor; for each entry it shows, and at its end:
 //     Extend or ExtendToEnd. If that is false: wait for the row of blocker(), if there is one; Look;
 //     open a new cursor behind settled(); go on.
+//     Before, if the entry's row has to be waited for: MayExtend, and if that is true: wait; open a new cursor behind settled(); go on.
 //   End.
 //
 // What Extend accepted is complete: the cursor shows all that is there, and nobody inserts there until
@@ -58,6 +59,10 @@ class RangeWalk {
   [[nodiscard]] bool Extend(ByteView key);
   [[nodiscard]] bool ExtendToEnd();
 
+  // Whether Extend(key) would be true. If so nothing is locked: who has locked the entry's row, and is waited for, may put the entry again. If
+  // not, it is Extend().
+  [[nodiscard]] bool MayExtend(ByteView key);
+
   // After a refused Extend: the entry whose row's lock must be waited for first, or null.
   const PendingEntry* blocker() const;
 
@@ -67,6 +72,7 @@ class RangeWalk {
   static constexpr int kTriesMax = 8;  // see above
 
  private:
+  void Aim(ByteView key);
   bool Grow();
   bool IsKnown() const { return is_forward() ? end_ <= known_ : end_ >= known_; }
 
