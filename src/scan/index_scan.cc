@@ -169,7 +169,7 @@ Status IndexScan::Settle(bool forward, FoundRow* row) {
     const bool again = std::exchange(again_, false);
     if (!again) ends_us_ = 0;
     if (must_refresh_) {
-      CAIRN_RETURN_IF_ERROR(Refresh(forward));
+      CAIRN_RETURN_IF_ERROR(Refresh(forward, again));
     } else if (!again) {
       forward ? cursor_.Next() : cursor_.Prev();
     }
@@ -276,31 +276,34 @@ Status IndexScan::FetchLocked(FoundRow* row, bool* take) {
     return Status::Ok();
   }
   Status status = reader_->ReadLocked(primary_key_.view(), &row->row);
-  if (status.Is(Status::Code::kNotFound)) {
-    if (unchanged && !reader_->transaction().HasWrites()) {
-      return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name + " has no row");
-    }
-    reader_->UnlockLast();
-    *take = false;
-    return Status::Ok();
+  *take = !status.Is(Status::Code::kNotFound);
+  if (*take) CAIRN_RETURN_IF_ERROR(std::move(status));
+  if (!*take && unchanged && !reader_->transaction().HasWrites()) {
+    return Status::Corruption("an entry of index " + reader_->table().def().indexes[options_.index].name + " has no row");
   }
-  CAIRN_RETURN_IF_ERROR(std::move(status));
-  if (is_primary()) {
+  if (!is_primary()) return *take && unchanged ? Status::Ok() : Confirm(key, row, take);
+  if (*take) {
     row->key = row->row.primary_key;
     row->value = row->row.value;
-    return Status::Ok();
+  } else {
+    reader_->UnlockLast();
   }
-  return unchanged ? Status::Ok() : Confirm(key, row, take);
+  return Status::Ok();
 }
 
-// Whether the row still has the entry that led to it.
+// Whether the row, if it is there, still has the entry that led to it.
 Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
   Status status = reader_->transaction().Get(Family::kData, key, reader_->view(), &entry_now_);
   if (status.ok()) {
     ByteBuffer primary_key_now;
     CAIRN_RETURN_IF_ERROR(
         reader_->table().indexes()[options_.index].PrimaryKeyOf(key, entry_now_.view(), &primary_key_now));
-    if (primary_key_now.view() == primary_key_.view()) {
+    if (primary_key_now.view() != primary_key_.view()) {
+      // It is another row's by now, which comes next.
+      position_.Assign(key);
+      is_gap_ = false;
+      must_refresh_ = again_ = true;
+    } else if (*take) {
       row->value = entry_now_.view();
       CAIRN_RETURN_IF_ERROR(CheckAgain(key, row->value, take));
       if (*take) return Status::Ok();

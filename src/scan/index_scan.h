@@ -43,7 +43,7 @@ struct FoundRow {
 //
 // Consistent scans see the read view and the transaction's own changes. Locking scans walk what is
 // committed now, lock each row they give and read its newest version; an entry whose row has
-// gone or moved meanwhile is passed over, and after a wait the walk goes on over what is
+// gone or moved meanwhile is passed over, or leads to the row that has got it, and after a wait the walk goes on over what is
 // committed then, as the server's users know it from locking engines. With ReadMode::ranges they also
 // lock what they have walked over, entry by entry, against insertions, and first wait for those that
 // have inserted there and not committed. While they wait for an entry's row, they have not come to the entry: whoever has locked the row may put

@@ -170,6 +170,35 @@ TEST_F(LockingScanTest, AnEntryThatNowBelongsToAnotherRowIsMetAgain) {
   EXPECT_EQ(text, "2 1:moved");
 }
 
+// Where the walk stands, not only in front of it.
+TEST_F(LockingScanTest, AnEntryThatWasPassedOnToAnotherRowIsMetThere) {
+  for (const bool backward : {false, true}) {
+    for (const bool goes : {false, true}) {
+      SCOPED_TRACE((backward ? "backward" : "forward") + std::string(goes ? ", gone" : ""));
+      CommitRows({{1, 10, 1}, {2, 20, 2}});
+      auto holder = Hold(1);
+      uint64_t lock_count = 0;
+      const std::string text = ReadAcross(
+          *holder,
+          [&](Transaction& t) {
+            std::string walked = Walk(t, kUnique, Locking(LockWait::kWait), backward);
+            lock_count = t.lock_count();
+            return walked;
+          },
+          [&] {
+            ASSERT_TRUE(RemoveRow(*holder, {1, 10, 1}).ok());
+            if (!goes) {
+              ASSERT_TRUE(PutRow(*holder, {1, 30, 1, "moved"}).ok());
+            }
+            ASSERT_TRUE(PutRow(*holder, {3, 10, 3, "heir"}).ok());
+          });
+      EXPECT_EQ(text, backward ? "2 3:heir" : goes ? "3:heir 2" : "3:heir 2 1:moved");
+      EXPECT_EQ(lock_count, backward || goes ? 2u : 3u);
+      CommitRemoval({{1, 30, 1}, {3, 10, 3}});
+    }
+  }
+}
+
 TEST_F(LockingScanTest, ASemiConsistentOneDoesNotWaitForWhatIsNotWanted) {
   CommitRows({{1, 10, 1}, {2, 20, 1}, {3, 30, 1}});
   for (const bool backward : {false, true}) {
