@@ -85,7 +85,7 @@ Status IndexScan::Reach(bool* take) {
   bool complete;
   CAIRN_RETURN_IF_ERROR(Extend(&complete));
   if (complete) return Status::Ok();
-  if (locks && *take) reader_->UnlockLast();
+  if (locks && *take) reader_->GiveBackLast();
   return LookAgain();
 }
 
@@ -235,7 +235,7 @@ Status IndexScan::AwaitRow(bool* take) {
   CAIRN_RETURN_IF_ERROR(StandOn(key.view(), take));
   again_ = !*take;
   if (*take) CAIRN_RETURN_IF_ERROR(CheckAgain(cursor_.key(), cursor_.value(), take));
-  if (!*take) reader_->UnlockLast();
+  if (!*take) reader_->GiveBackLast();
   return Status::Ok();
 }
 

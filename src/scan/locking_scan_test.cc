@@ -314,6 +314,47 @@ TEST_F(LockingScanTest, ThoseWhoReplaceTheSameRowsAreNoDeadlock) {
   EXPECT_EQ(manager->locks().deadlock_count(), 0u);
 }
 
+// Who has a row shared and wants it for itself has it shared again while it waits for what comes first.
+TEST_F(LockingScanTest, AWalkThatGivesARowBackHasItAsBefore) {
+  CommitRows({{5, 50, 5}});
+  ReadMode mode = Locking(LockWait::kWait);
+  mode.ranges = true;
+  const txn::LockOptions shared{.mode = txn::LockMode::kShared, .wait = LockWait::kNoWait};
+  for (const bool waits_first : {false, true}) {
+    SCOPED_TRACE(waits_first);
+    auto writer = Begin(), other = Begin(), third = Begin(), transaction = Begin();
+    const auto insert = [&] {
+      ASSERT_TRUE(writer->Lock(PrimaryKey(4), txn::kNoWait, nullptr).ok());
+      for (const auto& [key, value] : EntriesOf({4, 40, 4})) ASSERT_TRUE(writer->Insert(key, value, txn::kNoWait).ok());
+    };
+    ASSERT_TRUE(transaction->Lock(PrimaryKey(5), shared, nullptr).ok());
+    if (waits_first) {
+      ASSERT_TRUE(other->Lock(PrimaryKey(5), shared, nullptr).ok());
+    } else {
+      insert();
+    }
+    std::string walked;
+    std::thread walk([&] { walked = Walk(*transaction, kPrimary, mode); });
+    const auto await_waiting = [&] {
+      while (manager->locks().waiting_count() != 1) std::this_thread::yield();
+    };
+    await_waiting();
+    if (waits_first) {
+      insert();
+      EXPECT_TRUE(other->Rollback().ok());
+      await_waiting();
+    }
+    EXPECT_TRUE(third->Lock(PrimaryKey(5), shared, nullptr).ok());
+    EXPECT_TRUE(third->Rollback().ok());
+    EXPECT_TRUE(writer->Commit(Durability::kOs).ok());
+    walk.join();
+    EXPECT_EQ(walked, "4 5");
+    EXPECT_TRUE(manager->locks().Holds(*transaction, PrimaryKey(5), txn::LockMode::kExclusive));
+    ASSERT_TRUE(transaction->Rollback().ok());
+    CommitRemoval({{4, 40, 4}});
+  }
+}
+
 TEST_F(LockingScanTest, PointReadsLockAlsoWhatIsNotThere) {
   CommitRows({{1, 10, 1, "one"}});
   auto transaction = Begin(), other = Begin();

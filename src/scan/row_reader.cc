@@ -42,6 +42,11 @@ void RowReader::UnlockLast() {
   lock_ = txn::LockResult();
 }
 
+void RowReader::GiveBackLast() {
+  if (lock_.newly_acquired) transaction_->Weaken(lock_.handle);
+  UnlockLast();
+}
+
 Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {
   if (primary_key.data() != reinterpret_cast<const char*>(primary_key_.data())) primary_key_.Assign(primary_key);
   Status status = LockAndRead(row);

@@ -39,6 +39,8 @@ class RowReader {
   // Whether the newest lock of this reader was taken by its last call only; UnlockLast() then gives
   // it back, for rows that a READ COMMITTED statement finds not to match.
   void UnlockLast();
+  // The same for who has done nothing under the lock yet, at once: one that this has made exclusive is shared again.
+  void GiveBackLast();
 
   // Whether the last call waited for a lock, so that others have committed in between.
   bool waited() const { return lock_.waited; }
