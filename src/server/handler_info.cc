@@ -139,7 +139,10 @@ ha_rows Handler::RowsOfSharedValues(uint key, const key_range& min_key, const ke
     if (std::memcmp(min_key.key + offset, max_key.key + offset, bytes) != 0) break;
     offset += bytes;
   }
-  return parts == 0 ? 0 : std::max<ha_rows>(1, info.rec_per_key[parts - 1]);
+  if (parts == 0) return 0;
+  // The share's, which another who opens the table may be writing.
+  const ulong rows = std::atomic_ref<ulong>(info.rec_per_key[parts - 1]).load(std::memory_order_relaxed);
+  return std::max<ha_rows>(1, rows);
 }
 
 // Of the key over AUTO_INCREMENT numbers alone; 0: to be looked for, as for any other key.
