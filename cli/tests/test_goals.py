@@ -60,6 +60,16 @@ class GoalsTest(unittest.TestCase):
         self.assertEqual(self.row("load, rows/s")[:2], ["≥ 1", "not measured"])
         self.assertIn("All of commit 0123abc, 2026-11-22.", goals.block(self.folder))
 
+    def test_steps_are_compared_within_each_turn(self) -> None:
+        # A machine of half the speed in the last turn, in which MyRocks has failed.
+        runs = [report_samples.run(engine, "query", rate, repeat=repeat)
+                for engine, rates in (
+                    ("cairn", (1500, 1600, 700)), ("innodb", (1000, 1000, 500)), ("myrocks", (750, 400)))
+                for repeat, rate in enumerate(rates)]
+        self.store("linkbench-256m", "linkbench", runs)
+        self.assertEqual(self.row("transactions/s"),
+                         ["≥ 1.5", "✓ 1.50", "1.40 – 1.60", "≥ 1.5", "✓ 3.00", "2.00 – 4.00"])
+
     def test_lines_are_compared_within_each_turn(self) -> None:
         self.store("oltp", "oltp", [*_lines("cairn", {"a": [100, 10, 120], "b": [30, 30, 30], "c": [20, 20, 20]}),
                                     *_lines("innodb", {"a": [100, 10, 100], "b": [10, 10, 10], "c": [10, 10, 10]}),

@@ -17,7 +17,7 @@ _TOLD_DIGITS = 7  # of a commit
 
 @dataclass(frozen=True)
 class Ratio:
-    """Of Cairn's figure to another engine's: over all turns, and the least and the most of single ones."""
+    """Of Cairn's figure to another engine's, of the same turn: the median of all turns, the least and the most."""
 
     value: float
     low: float
@@ -49,7 +49,7 @@ class Workload:
 
 
 def of(path: str) -> Measure:
-    """The medians of a figure at a dotted path of each run."""
+    """A figure at a dotted path of each run."""
     def measure(result: Result, step: str, other: str) -> Ratio | None:
         return _ratio(result, step, other, lambda run: run.value(path))
     return measure
@@ -104,12 +104,10 @@ def _over_turns(found: Figure | None) -> Ratio | None:
 
 
 def _ratio(result: Result, step: str, other: str, value: Callable[[Run], float | None]) -> Ratio | None:
+    """Within each turn: from one to the next a machine's speed changes, and a database ages."""
     ours, theirs = ({run.repeat: value(run) for run in result.good(engine, step)} for engine in (_OURS, other))
-    of_ours, of_theirs = figure(list(ours.values())), figure(list(theirs.values()))
-    turns = [mine / base for repeat, mine in ours.items() if mine is not None and (base := theirs.get(repeat))]
-    if of_ours is None or of_theirs is None or not of_theirs.median or not turns:
-        return None
-    return Ratio(of_ours.median / of_theirs.median, min(turns), max(turns))
+    return _over_turns(figure([mine / base for repeat, mine in ours.items()
+                               if mine is not None and (base := theirs.get(repeat))]))
 
 
 def _requests(step: str, clients: str = "") -> tuple[Goal, ...]:
