@@ -63,10 +63,13 @@ Status CreateTable(THD* thd, const catalog::TableDef& def, uint64_t auto_increme
   return Status::Ok();
 }
 
-constexpr uint kCreateFieldsOfStorage =
-    HA_CREATE_USED_CHARSET | HA_CREATE_USED_PACK_KEYS | HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_MAX_ROWS;
-// Of no row: the default character set is that of columns to come, and of literals in expressions.
-constexpr uint kCreateFieldsOfDefinition = HA_CREATE_USED_COMMENT | HA_CREATE_USED_DEFAULT_CHARSET | HA_CREATE_USED_AUTO;
+// Of no row: the default character set is that of columns to come, and of literals in expressions; from the second line on, hints that have no
+// effect, as in InnoDB.
+constexpr uint kCreateFieldsOfDefinition =
+    HA_CREATE_USED_COMMENT | HA_CREATE_USED_DEFAULT_CHARSET | HA_CREATE_USED_AUTO |
+    HA_CREATE_USED_MIN_ROWS | HA_CREATE_USED_MAX_ROWS | HA_CREATE_USED_AVG_ROW_LENGTH | HA_CREATE_USED_PACK_KEYS |
+    HA_CREATE_USED_CHECKSUM | HA_CREATE_USED_PAGE_CHECKSUM | HA_CREATE_USED_DELAY_KEY_WRITE | HA_CREATE_USED_TRANSACTIONAL |
+    HA_CREATE_USED_STATS_PERSISTENT | HA_CREATE_USED_STATS_AUTO_RECALC | HA_CREATE_USED_STATS_SAMPLE_PAGES;
 
 }  // namespace
 
@@ -210,7 +213,12 @@ static bool FitsPartitions(THD* thd, TABLE& table, const catalog::TableDef& def)
   codec::RecordLayout layout;
   if (!LayoutOf(*partitioned->table, &layout).ok() || !catalog::CheckSameColumns(def, layout).ok()) return false;
   const auto indexes = DefinitionOf(*partitioned->table, layout, def.name).indexes;
-  return catalog::CheckSameIndexes(def, indexes).ok() && !ChangesStoredValues(table, *partitioned->table);
+  if (!catalog::CheckSameIndexes(def, indexes).ok()) {
+    push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_TABLES_DIFFERENT_METADATA,
+                        "CAIRN: both need the same indexes in the same order; see SHOW CREATE TABLE %s", partitioned->table_name.str);
+    return false;
+  }
+  return !ChangesStoredValues(table, *partitioned->table);
 }
 
 // A partition can have no foreign keys. What the server says of EXCHANGE PARTITION it does not of CONVERT TABLE.
@@ -257,7 +265,7 @@ enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* alter
   const HA_CREATE_INFO& create_info = *changes->create_info;
   alter_table_operations wanted = changes->handler_flags;
   if ((create_info.used_fields & ~kCreateFieldsOfDefinition) == 0) wanted &= ~ALTER_OPTIONS;
-  if ((wanted & ~(kDictionaryOnly | kIndexChanges)) != 0 || (create_info.used_fields & kCreateFieldsOfStorage) != 0 ||
+  if ((wanted & ~(kDictionaryOnly | kIndexChanges)) != 0 || (create_info.used_fields & HA_CREATE_USED_CHARSET) != 0 ||
       SetsCounterByCopy(*table, *altered, *changes) || ChangesLiterals(*table, *altered) ||
       table_share->row_type != create_info.row_type || create_info.sequence || altered->versioned() != table->versioned()) {
     const char* const reason = PrimaryKeyReason(*changes);
