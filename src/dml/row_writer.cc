@@ -64,16 +64,10 @@ Status RowWriter::AwaitAndFind(ByteView key, txn::LockResult* lock) {
     Status status = find();
     if (!status.Is(Status::Code::kNotFound)) return status;
     // Two who kept it would wait for each other.
-    if (lock->newly_acquired) transaction_->Unlock(lock->handle);
+    transaction_->GiveBack(*lock);
   }
   CAIRN_RETURN_IF_ERROR(transaction_->Lock(key, exclusive, lock));
   return find();
-}
-
-// As it was before it was acquired: not held, or shared.
-void RowWriter::GiveBack(txn::LockRequest* lock) {
-  transaction_->Weaken(lock);
-  transaction_->Unlock(lock);
 }
 
 // Makes a change that begins with claims, again each time that it has met a range and waited. If it has waited for something else in
@@ -107,7 +101,7 @@ Status RowWriter::PrepareAgain(Status status, uint64_t* ends_us) {
     default:
       return status;
   }
-  for (txn::LockRequest* claim : claims_) GiveBack(claim);
+  for (const txn::LockResult& claim : claims_) transaction_->GiveBack(claim);
   if (range_key_.view().empty()) return status;
   return transaction_->WaitForRanges(range_key_.view(), lock_options_.Together(ends_us));
 }
@@ -157,7 +151,7 @@ Status RowWriter::ClaimUniqueKey(size_t index) {
     CAIRN_RETURN_IF_ERROR(std::move(status));
     status = LockDuplicate(index, try_options_);
     const bool is_kept = changes_duplicates_ && status.Is(Status::Code::kDuplicateKey);
-    if (lock.newly_acquired && !is_kept) GiveBack(lock.handle);
+    if (!is_kept) transaction_->GiveBack(lock);
     if (status.Is(Status::Code::kLockBusy)) status = LockDuplicate(index, lock_options_.Together(&ends_us));
     if (!status.Is(Status::Code::kNotFound)) return status;
   }
@@ -180,7 +174,7 @@ Status RowWriter::LockDuplicate(size_t index, txn::LockOptions options) {
     if (now.view() == duplicate_primary_key_.view()) return Status::DuplicateKey();
     status = Status::NotFound();
   }
-  if (status.Is(Status::Code::kNotFound) && lock.newly_acquired) GiveBack(lock.handle);
+  if (status.Is(Status::Code::kNotFound)) transaction_->GiveBack(lock);
   return status;
 }
 

@@ -95,9 +95,8 @@ class RowWriter {
   Status LockAndFind(ByteView key, txn::LockResult* lock);
   Status AwaitAndFind(ByteView key, txn::LockResult* lock);
   void NoteClaim(const txn::LockResult& lock) {
-    if (lock.newly_acquired) claims_.push_back(lock.handle);
+    if (lock.newly_acquired) claims_.push_back(lock);
   }
-  void GiveBack(txn::LockRequest* lock);
   Status PrepareAgain(Status status, uint64_t* ends_us);
   template <typename Change>
   Status ClaimAndChange(const Change& change);
@@ -130,7 +129,7 @@ class RowWriter {
   txn::LockOptions lock_options_;
   txn::LockOptions try_options_;  // the same without waiting
   bool changes_duplicates_ = false;
-  std::vector<txn::LockRequest*> claims_;  // locks of keys that the change under way is to write, acquired by it
+  std::vector<txn::LockResult> claims_;  // locks of keys that the change under way is to write, acquired by it
   ByteBuffer range_key_;  // what it could not put, as others hold a range around it
 
   ByteBuffer old_primary_;

@@ -79,13 +79,14 @@ Status IndexScan::EndOrError(bool forward) {
 // Locks the row of the entry, if it is wanted, and then the range up to where the cursor stands. The row comes first: while it is waited for, who has
 // locked it may put the entry again, or another one before it. What others have put in front comes first, so the walk stands before that then.
 Status IndexScan::Reach(bool* take) {
-  const bool locks = *take && reader_->mode().locking;
+  // Not of an entry behind one that has to be waited for first: a row that is not next is nobody's meanwhile.
+  const bool locks = *take && reader_->mode().locking && !(range_.is_active() && range_.IsBlocked(cursor_.key()));
   if (locks) CAIRN_RETURN_IF_ERROR(LockEntry(take));
   if (again_ || !range_.is_active()) return Status::Ok();
   bool complete;
   CAIRN_RETURN_IF_ERROR(Extend(&complete));
   if (complete) return Status::Ok();
-  if (locks && *take) reader_->GiveBackLast();
+  if (locks && *take) reader_->UnlockLast();
   return LookAgain();
 }
 
@@ -235,7 +236,7 @@ Status IndexScan::AwaitRow(bool* take) {
   CAIRN_RETURN_IF_ERROR(StandOn(key.view(), take));
   again_ = !*take;
   if (*take) CAIRN_RETURN_IF_ERROR(CheckAgain(cursor_.key(), cursor_.value(), take));
-  if (!*take) reader_->GiveBackLast();
+  if (!*take) reader_->UnlockLast();
   return Status::Ok();
 }
 
@@ -244,12 +245,7 @@ Status IndexScan::StandOn(ByteView key, bool* stands) {
   CAIRN_RETURN_IF_ERROR(StandAtSettled());
   for (bool has_looked = false;; has_looked = true) {
     *stands = cursor_.Valid() && cursor_.key() == key;
-    if (*stands) {
-      ByteBuffer primary_key_now;
-      CAIRN_RETURN_IF_ERROR(
-          reader_->table().indexes()[options_.index].PrimaryKeyOf(key, cursor_.value(), &primary_key_now));
-      *stands = primary_key_now.view() == primary_key_.view();
-    }
+    if (*stands) CAIRN_RETURN_IF_ERROR(LeadsToLocked(key, cursor_.value(), stands));
     if (!*stands) {
       ends_us_ = 0;
       return cursor_.status();
@@ -259,6 +255,14 @@ Status IndexScan::StandOn(ByteView key, bool* stands) {
     if (*stands || has_looked || range_.blocker() != nullptr) return Status::Ok();
     CAIRN_RETURN_IF_ERROR(LookAgain());
   }
+}
+
+// Whether an entry is of the locked row, primary_key_.
+Status IndexScan::LeadsToLocked(ByteView key, ByteView value, bool* leads) const {
+  ByteBuffer primary_key;
+  CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key));
+  *leads = primary_key.view() == primary_key_.view();
+  return Status::Ok();
 }
 
 // Reads the row that was locked, and looks whether it is still there.
@@ -295,10 +299,9 @@ Status IndexScan::FetchLocked(FoundRow* row, bool* take) {
 Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
   Status status = reader_->transaction().Get(Family::kData, key, reader_->view(), &entry_now_);
   if (status.ok()) {
-    ByteBuffer primary_key_now;
-    CAIRN_RETURN_IF_ERROR(
-        reader_->table().indexes()[options_.index].PrimaryKeyOf(key, entry_now_.view(), &primary_key_now));
-    if (primary_key_now.view() != primary_key_.view()) {
+    bool is_same = false;
+    CAIRN_RETURN_IF_ERROR(LeadsToLocked(key, entry_now_.view(), &is_same));
+    if (!is_same) {
       // It is another row's by now, which comes next.
       position_.Assign(key);
       is_gap_ = false;

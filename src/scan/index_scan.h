@@ -122,6 +122,7 @@ class IndexScan {
   Status LookAgain();
   Status StandAtSettled();
   Status StandOn(ByteView key, bool* stands);
+  Status LeadsToLocked(ByteView key, ByteView value, bool* leads) const;
   Status Move(bool forward, FoundRow* row);
   Status Settle(bool forward, FoundRow* row);
   Status Fetch(FoundRow* row, bool* take);

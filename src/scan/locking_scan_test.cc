@@ -387,6 +387,29 @@ TEST_F(LockingScanTest, PointReadsLockAlsoWhatIsNotThere) {
   EXPECT_EQ(other->lock_count(), 0u);
 }
 
+TEST_F(LockingScanTest, WhatWasHeldSharedIsSharedAgain) {
+  CommitRows({{1, 10, 1, "one"}});
+  auto transaction = Begin();
+  RowReader reader, other;
+  StoredRow row;
+  transaction->StartStatement();
+  reader.Bind(store.get(), transaction.get(), access.get(), Locking());
+  other.Bind(store.get(), transaction.get(), access.get(), Locking());
+  const auto holds = [&](txn::LockMode mode) { return manager->locks().Holds(*transaction, PrimaryKey(1), mode); };
+  ASSERT_TRUE(transaction->Lock(PrimaryKey(1), {.mode = txn::LockMode::kShared}, nullptr).ok());
+  ASSERT_TRUE(reader.ByPrimaryKey(PrimaryKey(1), &row).ok());
+  EXPECT_TRUE(holds(txn::LockMode::kExclusive));
+  reader.UnlockLast();
+  EXPECT_FALSE(holds(txn::LockMode::kExclusive));
+  EXPECT_TRUE(holds(txn::LockMode::kShared));
+  // Somebody else has locked it meanwhile, and may have changed it.
+  ASSERT_TRUE(reader.ByPrimaryKey(PrimaryKey(1), &row).ok());
+  ASSERT_TRUE(other.ByPrimaryKey(PrimaryKey(1), &row).ok());
+  reader.UnlockLast();
+  other.UnlockLast();
+  EXPECT_TRUE(holds(txn::LockMode::kExclusive));
+}
+
 TEST_F(LockingScanTest, AUniqueKeyIsFollowedToTheRowItMovesTo) {
   CommitRows({{1, 10, 1}, {2, 20, 2}});
   // The row it belonged to stays, with another unique value.

@@ -38,13 +38,8 @@ Status RowReader::WaitForRow(ByteView primary_key, uint64_t* ends_us) {
 }
 
 void RowReader::UnlockLast() {
-  if (lock_.newly_acquired) transaction_->Unlock(lock_.handle);
+  transaction_->GiveBack(lock_);
   lock_ = txn::LockResult();
-}
-
-void RowReader::GiveBackLast() {
-  if (lock_.newly_acquired) transaction_->Weaken(lock_.handle);
-  UnlockLast();
 }
 
 Status RowReader::ByPrimaryKey(ByteView primary_key, StoredRow* row) {

@@ -36,11 +36,9 @@ class RowReader {
   // an absent entry stays locked.
   Status ByUniqueKey(size_t index, ByteView key, StoredRow* row);
 
-  // Whether the newest lock of this reader was taken by its last call only; UnlockLast() then gives
-  // it back, for rows that a READ COMMITTED statement finds not to match.
+  // Gives back the lock of the last call, if it was taken or made exclusive by that, for rows that a READ COMMITTED statement finds not to
+  // match, or a walk not to be next: Transaction::GiveBack.
   void UnlockLast();
-  // The same for who has done nothing under the lock yet, at once: one that this has made exclusive is shared again.
-  void GiveBackLast();
 
   // Whether the last call waited for a lock, so that others have committed in between.
   bool waited() const { return lock_.waited; }

@@ -141,7 +141,9 @@ int Commit(handlerton*, THD* thd, bool all) {
 // and the binary log says that it is committed, so this needs no sync.
 void CommitOrdered(handlerton*, THD* thd, bool all) {
   Session* session = Session::Existing(thd);
-  if (session == nullptr || !EndsTransaction(thd, all)) return;
+  if (session == nullptr) return;
+  session->TakeOver();
+  if (!EndsTransaction(thd, all)) return;
   session->ordered_outcome = session->Commit(store::Durability::kOs);
   session->committed_in_order = true;
 }
@@ -150,6 +152,8 @@ int Rollback(handlerton*, THD* thd, bool all) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
   if (!EndsTransaction(thd, all)) return RaiseError(thd, session->RollbackStatement());
+  // The binary log may have had it committed before it found that it cannot write what belongs to it.
+  session->committed_in_order = false;
   return session->EndsXa() ? RollbackOwnXa(thd, session) : RaiseError(thd, session->Rollback());
 }
 
@@ -168,8 +172,10 @@ int Prepare(handlerton*, THD* thd, bool all) {
   const XID_STATE& xa = thd->transaction->xid_state;
   // XA COMMIT ... ONE PHASE is in the binary log under the server's own XID, and by that the next start decides.
   const bool is_users = xa.is_explicit_XA() && thd_sql_command(thd) != SQLCOM_XA_COMMIT;
-  return RaiseError(thd, is_users ? session->PrepareXa(NameOfXid(*xa.get_xid()), durability)
-                                  : session->transaction().Prepare(NameOfXid(thd->transaction->implicit_xid), durability));
+  const Status status = is_users ? session->PrepareXa(NameOfXid(*xa.get_xid()), durability)
+                                 : session->transaction().Prepare(NameOfXid(thd->transaction->implicit_xid), durability);
+  session->HandOver();
+  return RaiseError(thd, status);
 }
 
 // The server asks again while lists come back full, so each name is given once per round.

@@ -149,6 +149,9 @@ Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
 Status Session::PrepareXa(const std::string& name, store::Durability durability) {
   if (global_engine->transactions().IsPrepared(name)) return Status(Status::Code::kAlreadyExists, "a transaction is prepared under this XID");
   CAIRN_RETURN_IF_ERROR(transaction_->Prepare(name, durability));
+  // InnoDB gives up gaps, too. A replica may lock more for a change than its source did, and what waits for that here comes before the end of this in the stream.
+  const bool is_replica = thd_->rgi_slave != nullptr || thd_->variables.pseudo_slave_mode;
+  if (transaction_->isolation() != txn::Isolation::kSerializable) transaction_->GiveUpUnchanged(/*rows_too=*/is_replica);
   DetachPrepared();
   xa_name_ = name;
   xa_query_id_ = thd_->query_id;

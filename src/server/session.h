@@ -2,6 +2,7 @@
 // What the engine keeps for one connection: its transaction and the scans open in it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,7 +30,7 @@ class CursorHolder {
   virtual void OnSessionEnd() = 0;
 };
 
-// Thread rule: the connection's thread; Interrupt() from any.
+// Thread rule: the connection's thread, or one that it waits for (HandOver); Interrupt() from any.
 class Session {
  public:
   explicit Session(THD* thd);
@@ -94,6 +95,12 @@ class Session {
   // The primary index whose rows wait in files for the commit of the active transaction, which cannot read or change them.
   std::optional<IndexId> loaded_index;
 
+  // The leader of a group commits for those who wait, and may find them by a plain pointer of the server's (wait_for_commit::opaque_pointer),
+  // which they set under their own mutex and it reads under another's. So that it finds all else that they have set before: the
+  // connection says HandOver() once it has prepared, and who commits says TakeOver() before it looks at anything here.
+  void HandOver() { handed_over_.store(true, std::memory_order_release); }
+  void TakeOver() const { (void)handed_over_.load(std::memory_order_acquire); }
+
   // The outcome of a commit that was made in commit_ordered, told to commit() later.
   bool committed_in_order = false;
   Status ordered_outcome;
@@ -124,6 +131,7 @@ class Session {
   std::unique_ptr<txn::Transaction> transaction_;
   store::CompactionInterrupt compaction_interrupt_;
   std::vector<CursorHolder*> holders_;
+  std::atomic<bool> handed_over_{false};
   std::string xa_name_;      // of what PrepareXa() has prepared, until TakeXa()
   int64_t xa_query_id_ = 0;  // the server's number of the statement that has
 };

@@ -423,6 +423,12 @@ bool WriteTransaction::HasChanged(ByteView key) const {
   return index_.Find(key) != nullptr;
 }
 
+bool WriteTransaction::HasChangedUnder(ByteView beginning) const {
+  Order();
+  const ChangeIndex::Node* at = index_.FirstFrom(beginning);
+  return at != nullptr && index_.KeyOf(at).starts_with(beginning);
+}
+
 bool WriteTransaction::FindPut(ByteView lower, ByteView upper, bool forward, size_t deleted_count_max,
                                FoundPut* found) const {
   Order();

@@ -108,6 +108,8 @@ class WriteTransaction {
 
   // Whether there is a change of this key.
   bool HasChanged(ByteView key) const;
+  // The same of a key that begins so.
+  bool HasChangedUnder(ByteView beginning) const;
 
   // The first key in [lower, upper), or the last one when not `forward`, into which a change puts a value, with the newest one;
   // false: none. A later removal of that key does not count, as a savepoint may undo it. After `deleted_count_max` removals it stops at the next removal, gives its key and

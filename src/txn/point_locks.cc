@@ -55,6 +55,7 @@ Status PointLocks::Lock(LockOwner& owner, ByteView key, const LockOptions& optio
     Wait wait(*this, shard, owner, mine, options);
     CAIRN_RETURN_IF_ERROR(wait.Run(shard_lock, entry, &got));
   }
+  got.count = got.handle->count;
   if (result != nullptr) *result = got;
   return Status::Ok();
 }
@@ -124,6 +125,17 @@ void PointLocks::Weaken(LockOwner&, LockRequest* handle) {
   if (entry->waiters != nullptr) graph_lock.lock();
   handle->mode = LockMode::kShared;
   if (entry->waiters != nullptr) GrantWaiters(shard, entry);
+}
+
+void PointLocks::ReleaseSome(LockOwner& owner, const std::function<bool(ByteView key)>& given_up) {
+  for (LockRequest *request = owner.held_, *next; request != nullptr; request = next) {
+    next = request->held_next;
+    if (!given_up(request->entry->key())) continue;
+    UnlinkHeld(owner, request);
+    LockShard& shard = ShardOf(request->entry->hash);
+    std::lock_guard shard_lock(shard.mutex);
+    RemoveHolder(shard, request);
+  }
 }
 
 void PointLocks::ReleaseAll(LockOwner& owner) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -48,6 +49,7 @@ class PointLocks final : public RowLocks {
   Status Lock(LockOwner& owner, ByteView key, const LockOptions& options, LockResult* result) override;
   void Unlock(LockOwner& owner, LockRequest* handle) override;
   void Weaken(LockOwner& owner, LockRequest* handle) override;
+  void ReleaseSome(LockOwner& owner, const std::function<bool(ByteView key)>& given_up) override;
   void ReleaseAll(LockOwner& owner) override;
   bool Holds(LockOwner& owner, ByteView key, LockMode mode) const override;
 

@@ -64,6 +64,11 @@ bool RangeWalk::Extend(ByteView key) {
   return Grow();
 }
 
+bool RangeWalk::IsBlocked(ByteView key) {
+  Aim(key);
+  return blocker() != nullptr;
+}
+
 bool RangeWalk::MayExtend(ByteView key) {
   Aim(key);
   return (IsKnown() && !transaction_->ranges().HasArrival(walk_, end_)) || Grow();

@@ -59,6 +59,9 @@ class RangeWalk {
   [[nodiscard]] bool Extend(ByteView key);
   [[nodiscard]] bool ExtendToEnd();
 
+  // Whether the last Look() has found an entry before `key` whose row's lock must be waited for first. Else there may be one by now.
+  [[nodiscard]] bool IsBlocked(ByteView key);
+
   // Whether Extend(key) would be true. If so nothing is locked: who has locked the entry's row, and is waited for, may put the entry again. If
   // not, it is Extend().
   [[nodiscard]] bool MayExtend(ByteView key);

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -40,8 +41,9 @@ struct LockRequest;  // a lock held or waited for; internal to the implementatio
 
 struct LockResult {
   LockRequest* handle = nullptr;  // for Unlock; valid until that or ReleaseAll
-  bool newly_acquired = false;    // false: the owner held it already, in this or a stronger mode
+  bool newly_acquired = false;    // in this mode; false: the owner held it already, in this or a stronger mode
   bool waited = false;            // others may have committed in between
+  uint32_t count = 0;             // so often has the owner locked it now, and not unlocked it
 };
 
 class LockOwner;
@@ -211,6 +213,9 @@ class RowLocks {
   // Makes an exclusive lock shared, for who has found that the row need only stay as it is. Precondition: it has become exclusive by the
   // owner's last Lock() of the key, so that nothing was changed under it.
   virtual void Weaken(LockOwner& owner, LockRequest* handle) = 0;
+
+  // Releases those of the owner's locks of whose keys `given_up` says so, however often they were locked. Their handles are not valid any more.
+  virtual void ReleaseSome(LockOwner& owner, const std::function<bool(ByteView key)>& given_up) = 0;
 
   // Releases everything the owner holds, in time proportional to that.
   virtual void ReleaseAll(LockOwner& owner) = 0;

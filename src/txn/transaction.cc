@@ -114,6 +114,13 @@ void Transaction::Unlock(LockRequest* handle) { manager_.locks_.Unlock(*this, ha
 
 void Transaction::Weaken(LockRequest* handle) { manager_.locks_.Weaken(*this, handle); }
 
+void Transaction::GiveBack(const LockResult& lock) {
+  if (!lock.newly_acquired) return;
+  const bool was_held = lock.count > 1;
+  if (was_held && lock.handle->count == lock.count) manager_.locks_.Weaken(*this, lock.handle);
+  manager_.locks_.Unlock(*this, lock.handle);
+}
+
 Status Transaction::CheckUnchangedSinceView(ByteView key) {
   store::PinnedValue then;
   store::PinnedValue now;
@@ -352,6 +359,19 @@ Status Transaction::Prepare(ByteView name, store::Durability durability) {
   prepared_ = true;
   listed_prepared_.store(true, std::memory_order_relaxed);
   return Status::Ok();
+}
+
+// Ranges first, as in End(). What is locked is a key that is changed, or the beginning of some (hashes of long columns), or was only read.
+void Transaction::GiveUpUnchanged(bool rows_too) {
+  assert(prepared_);
+  manager_.ranges_.ReleaseAll(&range_holdings_);
+  if (writes_open_) OrderWrites();
+  const NumberKey number(id());
+  manager_.locks_.ReleaseSome(*this, [&](ByteView key) {
+    if (key == number.view()) return true;
+    if (!rows_too || key == number.claims()) return false;
+    return !writes_open_ || !writes_->HasChangedUnder(key);
+  });
 }
 
 Status Transaction::Commit(store::Durability durability) {

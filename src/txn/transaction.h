@@ -92,6 +92,9 @@ class Transaction final : public LockOwner {
   Status Lock(ByteView key, const LockOptions& options, LockResult* result);
   void Unlock(LockRequest* handle);
   void Weaken(LockRequest* handle);
+  // Takes back a lock that was newly acquired, under which nothing was changed: the key is as it was before, not held or shared. Exclusive it
+  // stays if it was locked again since, as somebody else in the transaction may need it so. Else nothing.
+  void GiveBack(const LockResult& lock);
 
   // Puts a key of the data family where there may have been none: first waits for those who hold a
   // range around it. Errors of a wait: RowLocks::Lock.
@@ -203,6 +206,9 @@ class Transaction final : public LockOwner {
   // transaction is as before: roll it back. A transaction without changes prepares to nothing.
   Status Prepare(ByteView name, store::Durability durability);
   bool is_prepared() const { return prepared_; }
+  // What a transaction that has prepared need not keep for what it has changed: its ranges, and with `rows_too` also its locks on rows and
+  // keys that it has not changed. It may end long after others have gone on.
+  void GiveUpUnchanged(bool rows_too);
   const std::string& name() const { return name_; }  // given to Prepare
 
   // Ends the transaction: makes its changes visible, then releases its locks. On error, is_active()

@@ -44,6 +44,36 @@ class TransactionManagerTest : public ::testing::Test, public TxnFixture {
     manager->Detach(std::move(txn));
   }
 
+  // One that has changed "a" and removed "b", added under "h", and locked "c", "h", "s" (shared) and a range.
+  std::unique_ptr<Transaction> PrepareWithLocks(bool rows_too) {
+    auto txn = Begin();
+    EXPECT_TRUE(Write(*txn, "a", "1").ok());
+    for (const char* row : {"b", "c", "h"}) EXPECT_TRUE(txn->Lock(K(row), kNoWait, nullptr).ok());
+    EXPECT_TRUE(txn->Lock(K("s"), {.mode = LockMode::kShared}, nullptr).ok());
+    EXPECT_TRUE(txn->Delete(Family::kData, K("b")).ok());
+    EXPECT_TRUE(txn->Put(Family::kData, K("h1"), "1").ok());
+    WalkedRange walk;
+    walk.lower = walk.locked_lower = walk.locked_upper = K("r");
+    walk.upper = K("rz");
+    EXPECT_TRUE(txn->BeginRange(IndexId(1), &walk).ok());
+    EXPECT_TRUE(txn->ranges().ExtendTo(&walk, K("rz"), false));
+    txn->EndRange(&walk);
+    EXPECT_TRUE(txn->Prepare("x", Durability::kSync).ok());
+    txn->GiveUpUnchanged(rows_too);
+    return txn;
+  }
+  // What of "abchsr" others cannot lock, or insert.
+  std::string Held() {
+    std::string held;
+    for (const char* row : {"a", "b", "c", "h", "s"}) {
+      auto other = Begin();
+      if (!other->Lock(K(row), kNoWait, nullptr).ok()) held += row;
+    }
+    auto other = Begin();
+    if (!other->Insert(K("ra"), "1", kNoWait).ok()) held += "r";
+    return held;
+  }
+
   // A flush finds the disk full, which keeps everybody from writing.
   void RefuseWrites() {
     ASSERT_TRUE(Put(K("flushed", 2), "1").ok());
@@ -62,6 +92,17 @@ class TransactionManagerTest : public ::testing::Test, public TxnFixture {
     }
   }
 };
+
+TEST_F(TransactionManagerTest, WhatIsPreparedKeepsLocksOfWhatItHasChanged) {
+  for (const bool rows_too : {false, true}) {
+    auto txn = PrepareWithLocks(rows_too);
+    EXPECT_EQ(Held(), rows_too ? "abh" : "abchs");
+    manager->Detach(std::move(txn));
+    EXPECT_EQ(Held(), rows_too ? "abh" : "abchs");
+    ASSERT_TRUE(manager->RollbackPrepared("x").ok());
+    EXPECT_EQ(Held(), "");
+  }
+}
 
 TEST_F(TransactionManagerTest, DetachedOnesKeepTheirLocksAndEndByName) {
   PrepareOne("x1", "a");
