@@ -6,7 +6,7 @@ find_package(benchmark REQUIRED)
 find_library(CAIRN_RAPIDCHECK rapidcheck REQUIRED)
 
 # These read pages of the formats. No other object names its checkout, so a compiler's cache serves all checkouts.
-set_property(SOURCE "${CAIRN_SRC}/catalog/table_def_test.cc" "${CAIRN_SRC}/codec/vectors_test.cc"
+set_property(SOURCE "${CAIRN_SRC}/catalog/table_def_test.cc" "${CAIRN_SRC}/codec/vectors_test.cc" "${CAIRN_SRC}/store/filter_format_test.cc"
   APPEND PROPERTY COMPILE_DEFINITIONS CAIRN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
 # Sources of one layer that serve a test program see what that layer itself may see.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,7 @@ constexpr uint64_t kKeys = 20'000;
 constexpr uint32_t kUnique = 5;
 constexpr uint32_t kWalked = 6 | kOnlyWalkedBit;
 
-// An index id and two numbers: the first is all that filters know of a walked index.
+// An index id and two numbers: what filters know of a walked index, the first of them at least.
 std::string Key(uint32_t index, uint64_t first, uint64_t second) {
   std::string key(20, '\0');
   StoreBe32(key.data(), index);
@@ -68,6 +70,12 @@ std::vector<std::string> KeysOf(uint32_t index) {
   for (uint64_t i = 0; i < kKeys; ++i) keys.push_back(Key(index, i / 10, i % 10));
   return keys;
 }
+// Each `first` has five lists of four.
+std::vector<std::string> Lists(uint32_t index) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < kKeys; ++i) keys.push_back(Key(index, i / 20, i / 4 % 5) + static_cast<char>(i % 4));
+  return keys;
+}
 
 class FileFiltersTest : public ::testing::TestWithParam<int> {};
 
@@ -84,12 +92,47 @@ TEST_P(FileFiltersTest, WhatIsThereIsFoundWholeAndByItsBeginning) {
 
 TEST_P(FileFiltersTest, AWalkedIndexHasItsBeginningsOnly) {
   EXPECT_EQ(Filter(GetParam(), KeysOf(kUnique)).entries(), kKeys + kKeys / 10);
-  EXPECT_EQ(Filter(GetParam(), KeysOf(kWalked)).entries(), kKeys / 10);
+  const bool is_upper = GetParam() == 0;
+  constexpr size_t kTwice = 1;  // the short beginning of the key with which it is decided
+  EXPECT_EQ(Filter(GetParam(), KeysOf(kWalked)).entries(), kKeys / 10 + (is_upper ? kKeys + kTwice : 0));
+  EXPECT_EQ(Filter(GetParam(), Lists(kWalked)).entries(), kKeys / 20 + kKeys / 4 + kTwice);
+}
+
+// One list for each beginning: nothing is told by more of it.
+TEST_P(FileFiltersTest, LongBeginningsAreThereIfTheyTellMore) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < kKeys; ++i) keys.push_back(Key(kWalked, i / 4, 7) + static_cast<char>(i % 4));
+  EXPECT_EQ(Filter(GetParam(), keys).entries(), kKeys / 4);
+}
+
+TEST_P(FileFiltersTest, WhateverBeginsAsAKeyIsFound) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::set<std::string> all;
+    for (int run = 0; run < 6; ++run) {
+      const uint32_t index = (run % 3 == 0 ? 0 : kOnlyWalkedBit) | (100 + random() % 50);
+      const unsigned firsts = 1 + random() % 50, seconds = 1 + random() % 50;
+      for (unsigned i = 0, count = random() % 2 == 0 ? 20 : 3000; i < count; ++i) {
+        std::string key = Key(index, random() % firsts, random() % seconds) + std::string(random() % 4, static_cast<char>(random() % 3));
+        key.resize(random() % 50 == 0 ? 4 + random() % 17 : key.size());
+        all.insert(key);
+      }
+    }
+    Filter filter(GetParam(), {all.begin(), all.end()});
+    for (const std::string& key : all) {
+      ASSERT_TRUE(filter.MayHave(key));
+      ASSERT_TRUE(filter.MayHave(key.substr(0, kFilteredPrefixBytes)));
+      if (IsOnlyWalked(IndexId(LoadBe32(key.data()))) && key.size() >= kLongBeginningBytes) {
+        ASSERT_TRUE(filter.MayHave(key.substr(0, kLongBeginningBytes)));
+      }
+    }
+  }
 }
 
 TEST_P(FileFiltersTest, AWholeKeyOfAWalkedIndexIsAskedByItsBeginning) {
-  Filter filter(GetParam(), KeysOf(kWalked));
+  Filter filter(kLast, KeysOf(kWalked)), lists(GetParam(), Lists(kWalked));
   EXPECT_TRUE(filter.MayHave(Key(kWalked, 7, 12345)));
+  EXPECT_TRUE(lists.MayHave(Key(kWalked, 7, 3) + "another"));
 }
 
 TEST_P(FileFiltersTest, ShortKeysAreWhole) {
@@ -102,15 +145,17 @@ TEST_P(FileFiltersTest, ShortKeysAreWhole) {
 }
 
 TEST_P(FileFiltersTest, FewOfWhatIsAbsentPass) {
-  Filter whole(GetParam(), KeysOf(kUnique)), walked(GetParam(), KeysOf(kWalked));
-  uint64_t passed_whole = 0, passed_beginnings = 0;
+  Filter whole(GetParam(), KeysOf(kUnique)), walked(GetParam(), Lists(kWalked));
+  uint64_t passed_whole = 0, passed_beginnings = 0, passed_lists = 0;
   for (uint64_t i = 0; i < kKeys; ++i) {
     passed_whole += whole.MayHave(Key(kUnique, i / 10, 10 + i)) ? 1 : 0;
     passed_beginnings += walked.MayHave(Key(kWalked, kKeys + i, 0)) ? 1 : 0;
+    passed_lists += walked.MayHave(Key(kWalked, i / 20, 5 + i)) ? 1 : 0;
   }
   const uint64_t one_in = GetParam() == 0 ? 80 : 35;
   EXPECT_LT(passed_whole, kKeys / one_in);
   EXPECT_LT(passed_beginnings, kKeys / one_in);
+  EXPECT_LT(passed_lists, kKeys / one_in);
 }
 
 TEST_P(FileFiltersTest, ManyAskedAtOnceStayAsTheyAre) {

@@ -4,6 +4,7 @@
 
 namespace cairn_rocksdb {
 class Allocator;
+class BlockBasedTable;
 class ColumnFamilyHandle;
 class Env;
 class FileIngestionHandle;

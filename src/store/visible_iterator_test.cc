@@ -28,8 +28,13 @@ class VisibleIteratorTest : public ::testing::TestWithParam<unsigned>, public St
   }
   unsigned Below(unsigned n) { return random_() % n; }
   std::string Short() { return "k" + std::string(1, static_cast<char>('a' + Below(26))) + (Below(3) == 0 ? "x" : ""); }
-  // As long as the beginnings in filters; the last of the three has few keys, often none.
-  std::string Group() { return std::string(kFilteredPrefixBytes - 1, 'g') + "abc"[std::min(2u, Below(20) / 8)]; }
+  // As long as the beginnings in filters, or as the long ones of a walked index; the last of the three has few keys, often none.
+  std::string Group() {
+    const bool is_walked = GetParam() / 2 % 2 != 0;
+    std::string group((is_walked ? kLongBeginningBytes : kFilteredPrefixBytes) - 1, 'g');
+    if (is_walked) group.front() = '\xe7';
+    return group + "abc"[std::min(2u, Below(20) / 8)];
+  }
   std::string Key() { return Below(2) ? Short() : Group() + Short(); }
 
   // With every other seed full memtables wait for two more before they are flushed.
@@ -415,41 +420,6 @@ TEST_F(VisibleIteratorStoreTest, ReadsAreCounted) {
   EXPECT_EQ(Get("a"), "1");
   EXPECT_EQ(Get("b"), "-");
   EXPECT_EQ(reads(), before + 2);
-}
-
-// Of files that have not what a range asks for none is read; those that have it and newer versions elsewhere are.
-TEST_F(VisibleIteratorStoreTest, PassesByFilesWithoutTheBeginning) {
-  Open();
-  const auto group = [](int number) { return "group-" + std::to_string(100'000 + number); };
-  static_assert(kFilteredPrefixBytes == 12);
-  for (int file = 0; file < 3; ++file) {
-    for (int i = file; i < 300; i += 3) {
-      ASSERT_TRUE(Put(group(i) + "a", "1", Durability::kOs).ok());
-      ASSERT_TRUE(Put(group(i) + "b", "2", Durability::kOs).ok());
-    }
-    ASSERT_TRUE(store->FlushMemtables().ok());
-  }
-  ASSERT_TRUE(Put(group(7) + "a", "new", Durability::kOs).ok());
-  const auto filtered = [this] {
-    uint64_t count = 0;
-    for (const NamedNumber& row : store->Statistics()) {
-      if (row.name.ends_with("seek_filtered")) count += row.value;
-    }
-    return count;
-  };
-  const uint64_t before = filtered();
-  Cursor cursor;
-  for (int i = 0; i < 300; ++i) {
-    const std::string lower = group(i);
-    std::string upper = lower;
-    i % 2 == 0 ? upper.push_back('z') : void(++upper.back());  // within the beginning; behind all that have it
-    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor).ok());
-    cursor.SeekToFirst();
-    EXPECT_EQ(Forward(cursor), group(i) + (i == 7 ? "a=new " : "a=1 ") + group(i) + "b=2");
-    cursor.SeekToLast();
-    EXPECT_EQ(Backward(cursor), group(i) + "b=2 " + group(i) + (i == 7 ? "a=new" : "a=1"));
-  }
-  EXPECT_GT(filtered() - before, 550u);
 }
 
 // A compaction may end a file between two versions of a key; a row with many of them then fills files of its own.

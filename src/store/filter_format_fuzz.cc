@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Any bytes as a filter: refused, or what encodes to the same bytes.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "store/filter_format.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  cairn::store::FilterFormat filter;
+  if (cairn::store::DecodeFilter(bytes, &filter) && cairn::store::EncodeFilter(filter) != bytes) std::abort();
+  return 0;
+}
