@@ -17,9 +17,10 @@
 
 namespace cairn::store {
 
-// An index has them if it has lists: several entries with one long beginning, and more long beginnings than short ones (kFilteredPrefixBytes). Else
-// they would be as many bits as whole keys, or tell what short ones tell. What an index is like is seen by its first entries in the file.
-// In levels above the last, where a list has few entries and which are a tenth of all, they need only tell more.
+// An index has them if it has lists: several entries with one long beginning, or they would be as many bits as whole keys; and more long beginnings
+// than short ones (kFilteredPrefixBytes), or they would tell what these tell. What an index is like is seen by its first entries in the file.
+// In levels above the last, which are a tenth of all, a list has few entries, and an owner of several most often has one of them in a file, so
+// that the one that is asked for is another: there some lists are enough.
 //
 // Thread rule: one thread at a time.
 class LongBeginnings final {
@@ -66,8 +67,8 @@ class LongBeginnings final {
   template <typename Add>
   void Decide(const Add& add) {
     const size_t long_count = waiting_.size() / kLongBeginningBytes;
-    const bool tells_more = long_count * 16 >= short_count_ * 17, has_lists = is_upper_ || long_count * 2 <= entries_;
-    state_ = tells_more && has_lists && indexes_.size() < kLongIndexesMax ? State::kTaken : State::kLeft;
+    const bool pays = is_upper_ ? long_count * 5 <= entries_ * 4 : long_count * 2 <= entries_ && long_count * 16 >= short_count_ * 17;
+    state_ = pays && indexes_.size() < kLongIndexesMax ? State::kTaken : State::kLeft;
     if (state_ == State::kTaken) {
       indexes_.push_back(index_);
       for (size_t at = 0; at < waiting_.size(); at += kLongBeginningBytes) add(rocks::Slice(waiting_.data() + at, kLongBeginningBytes));

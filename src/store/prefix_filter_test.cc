@@ -66,7 +66,9 @@ TEST_F(PrefixFilterTest, PassesByFilesWithoutTheList) {
   };
   for (int file = 0; file < 3; ++file) {
     for (int owner = 0; owner < 100; ++owner) {
-      for (const int type : {file, file + 10}) ASSERT_TRUE(Put(list(owner, type) + "a", std::to_string(type), Durability::kOs).ok());
+      for (const int type : {file, file + 10}) {
+        for (const char* entry : {"a", "c"}) ASSERT_TRUE(Put(list(owner, type) + entry, std::to_string(type) + entry, Durability::kOs).ok());
+      }
     }
     ASSERT_TRUE(store->FlushMemtables().ok());
   }
@@ -80,13 +82,14 @@ TEST_F(PrefixFilterTest, PassesByFilesWithoutTheList) {
   const uint64_t before = Filtered();
   for (int owner = 0; owner < 100; ++owner) {
     for (const int type : {0, 1, 2, 5}) {
-      EXPECT_EQ(values(list(owner, type), list(owner, type + 1)), type == 5 ? "" : std::to_string(type) + " ");
-      EXPECT_EQ(values(list(owner, type) + "a", list(owner, type) + "b"), type == 5 ? "" : std::to_string(type) + " ");
+      const std::string a = type == 5 ? "" : std::to_string(type) + "a ", c = type == 5 ? "" : std::to_string(type) + "c ";
+      EXPECT_EQ(values(list(owner, type), list(owner, type + 1)), a + c);
+      EXPECT_EQ(values(list(owner, type) + "a", list(owner, type) + "b"), a);
     }
   }
   const uint64_t of_lists = Filtered() - before;
   EXPECT_GT(of_lists, 2 * 100 * (3 * 2 + 3) * 9u / 10);
-  for (int owner = 0; owner < 100; ++owner) EXPECT_EQ(values(list(owner, 0), list(owner, 20)), "0 1 2 10 11 12 ");
+  for (int owner = 0; owner < 100; ++owner) EXPECT_EQ(values(list(owner, 0), list(owner, 20)), "0a 0c 1a 1c 2a 2c 10a 10c 11a 11c 12a 12c ");
   EXPECT_EQ(Filtered() - before, of_lists);
 }
 
