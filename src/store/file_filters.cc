@@ -44,10 +44,11 @@ class Builder final : public rocks::FilterBitsBuilder {
     return Finish(bytes, &status);
   }
   rocks::Slice Finish(std::unique_ptr<const char[]>* bytes, rocks::Status* status) override {
-    longs_.EndIndex(add_);
+    FilterFormat filter;
+    filter.long_indexes = longs_.EndFilter(add_);
     std::unique_ptr<const char[]> bits_bytes;
-    const rocks::Slice bits = bits_->Finish(&bits_bytes, status);
-    const std::string encoded = EncodeFilter({.bits = ToView(bits), .long_indexes = longs_.indexes()});
+    filter.bits = ToView(bits_->Finish(&bits_bytes, status));
+    const std::string encoded = EncodeFilter(filter);
     auto copy = std::make_unique<char[]>(encoded.size());
     std::memcpy(copy.get(), encoded.data(), encoded.size());
     *bytes = std::move(copy);

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -16,6 +17,8 @@
 
 #include "base/endian.h"
 #include "base/ids.h"
+#include "store/filter_format.h"
+#include "store/rocks_status.h"
 #include "store/store_testing.h"
 
 namespace cairn::store {
@@ -137,6 +140,28 @@ TEST_P(FileFiltersTest, AWholeKeyOfAWalkedIndexIsAskedByItsBeginning) {
   Filter filter(kLast, KeysOf(kWalked)), lists(GetParam(), Lists(kWalked));
   EXPECT_TRUE(filter.MayHave(Key(kWalked, 7, 12345)));
   EXPECT_TRUE(lists.MayHave(Key(kWalked, 7, 3) + "another"));
+}
+
+// A filter in parts is made by one builder, also where an index goes on in the next part.
+TEST_P(FileFiltersTest, EachPartHasItsOwn) {
+  std::vector<std::string> keys = Lists(kWalked);
+  for (uint64_t i = 0; i < 100; ++i) keys.push_back(Key(kWalked, kKeys + i, i));  // no lists
+  const rocks::BlockBasedTableOptions table;
+  rocks::FilterBuildingContext context(table);
+  context.level_at_creation = GetParam();
+  context.num_levels = kLevels;
+  const auto policy = NewFileFilters();
+  const std::unique_ptr<rocks::FilterBitsBuilder> builder(policy->GetBuilderWithContext(context));
+  for (const auto& [begin, end] : {std::pair<size_t, size_t>(0, kKeys / 2), {kKeys / 2, kKeys}, {kKeys, keys.size()}}) {
+    for (size_t i = begin; i < end; ++i) builder->AddKeyAndAlt(keys[i], rocks::Slice(keys[i].data(), kFilteredPrefixBytes));
+    std::unique_ptr<const char[]> bytes;
+    const rocks::Slice part = builder->Finish(&bytes);
+    FilterFormat format;
+    ASSERT_TRUE(DecodeFilter(ToView(part), &format));
+    EXPECT_EQ(format.long_indexes, end == keys.size() ? std::vector<IndexId>() : std::vector<IndexId>{IndexId(kWalked)});
+    const std::unique_ptr<rocks::FilterBitsReader> reader(policy->GetFilterBitsReader(part));
+    for (size_t i = begin; i < end; ++i) ASSERT_TRUE(reader->MayMatch(keys[i]));
+  }
 }
 
 TEST_P(FileFiltersTest, ShortKeysAreWhole) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rocksdb/slice.h>
@@ -42,19 +43,24 @@ class LongBeginnings final {
     return state_ == State::kTaken;
   }
 
-  // There are no further keys of the index.
+  // There are no further keys in the filter: gives the indexes whose keys it took, in order. Keys after that are of another filter of the file, of
+  // which one in parts has several.
+  template <typename Add>
+  std::vector<IndexId> EndFilter(const Add& add) {
+    EndIndex(add);
+    index_ = IndexId();
+    return std::exchange(indexes_, {});
+  }
+
+ private:
+  enum class State { kLeft, kSampling, kTaken };
+  static constexpr size_t kSampled = 1024;
+
   template <typename Add>
   void EndIndex(const Add& add) {
     if (state_ == State::kSampling) Decide(add);
     state_ = State::kLeft;
   }
-
-  // Those whose keys it took, in order.
-  const std::vector<IndexId>& indexes() const { return indexes_; }
-
- private:
-  enum class State { kLeft, kSampling, kTaken };
-  static constexpr size_t kSampled = 1024;
 
   void Sample(const char* key) {
     const char* const last = waiting_.data() + waiting_.size() - kLongBeginningBytes;
@@ -79,7 +85,7 @@ class LongBeginnings final {
 
   const bool is_upper_;
   State state_ = State::kLeft;
-  IndexId index_;
+  IndexId index_;  // none: 0, of which there are no keys
   size_t entries_ = 0;
   size_t short_count_ = 0;
   std::string waiting_;  // long beginnings, each once
