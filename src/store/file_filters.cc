@@ -49,6 +49,7 @@ class Builder final : public rocks::FilterBitsBuilder {
     std::unique_ptr<const char[]> bits_bytes;
     filter.bits = ToView(bits_->Finish(&bits_bytes, status));
     const std::string encoded = EncodeFilter(filter);
+    bits_bytes.reset();
     auto copy = std::make_unique<char[]>(encoded.size());
     std::memcpy(copy.get(), encoded.data(), encoded.size());
     *bytes = std::move(copy);

@@ -17,7 +17,9 @@ constexpr size_t kCountBytes = sizeof(uint16_t);
 
 std::string EncodeFilter(const FilterFormat& filter) {
   assert(filter.long_indexes.size() <= kLongIndexesMax && std::ranges::is_sorted(filter.long_indexes));
-  std::string bytes(filter.bits);
+  std::string bytes;
+  bytes.reserve(filter.bits.size() + filter.long_indexes.size() * kIdBytes + kCountBytes);
+  bytes.append(filter.bits);
   for (const IndexId index : filter.long_indexes) {
     bytes.append(kIdBytes, '\0');
     StoreBe32(bytes.data() + bytes.size() - kIdBytes, index.value);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,10 +63,9 @@ class LongBeginnings final {
   }
 
   void Sample(const char* key) {
-    const char* const last = waiting_.data() + waiting_.size() - kLongBeginningBytes;
-    const bool is_first = waiting_.empty();
-    if (is_first || std::memcmp(last, key, kFilteredPrefixBytes) != 0) ++short_count_;
-    if (is_first || std::memcmp(last, key, kLongBeginningBytes) != 0) waiting_.append(key, kLongBeginningBytes);
+    const std::string_view last = std::string_view(waiting_).substr(waiting_.empty() ? 0 : waiting_.size() - kLongBeginningBytes);
+    if (!last.starts_with(std::string_view(key, kFilteredPrefixBytes))) ++short_count_;
+    if (last != std::string_view(key, kLongBeginningBytes)) waiting_.append(key, kLongBeginningBytes);
     ++entries_;
   }
 

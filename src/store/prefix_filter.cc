@@ -2,6 +2,8 @@
 // Filters are asked by RocksDB, which knows what each file was written with.
 #include "store/prefix_filter.h"
 
+#include <cstring>
+
 #include "db/dbformat.h"
 #include "db/table_cache.h"
 #include "monitoring/statistics_impl.h"
@@ -16,19 +18,34 @@
 namespace cairn::store {
 namespace {
 
-// Whether all keys between the bounds have this beginning of the lower one: the upper one does, or it comes next after all such keys.
-bool HaveBeginning(const rocks::Slice& beginning, const rocks::Slice& upper, const rocks::Comparator* order) {
-  return upper.starts_with(beginning) ||
-         (upper.size() == beginning.size() && order->IsSameLengthImmediateSuccessor(beginning, upper));
+// Whether all keys from one with this beginning up to the bound have it: the bound does, or it comes next after all that have it, which is the
+// beginning without ff at its end, one more.
+bool HaveBeginning(const rocks::Slice& beginning, const rocks::Slice& upper) {
+  if (upper.starts_with(beginning)) return true;
+  size_t bytes = beginning.size();
+  while (bytes != 0 && beginning[bytes - 1] == '\xff') --bytes;
+  return bytes != 0 && upper.size() == bytes && std::memcmp(beginning.data(), upper.data(), bytes - 1) == 0 &&
+         static_cast<uint8_t>(beginning[bytes - 1]) + 1 == static_cast<uint8_t>(upper[bytes - 1]);
 }
 
-bool HaveLongBeginning(const rocks::ReadOptions& read, const rocks::Comparator* order) {
+// How much all keys of a range begin alike, as our filters know walked indexes: 0, not at all.
+size_t KnownBeginning(const rocks::ReadOptions& read) {
+  if (read.iterate_lower_bound == nullptr || read.iterate_upper_bound == nullptr) return 0;
   const rocks::Slice& lower = *read.iterate_lower_bound;
-  return lower.size() >= kLongBeginningBytes && IsOnlyWalked(IndexId(LoadBe32(lower.data()))) &&
-         HaveBeginning(rocks::Slice(lower.data(), kLongBeginningBytes), *read.iterate_upper_bound, order);
+  if (lower.size() < kFilteredPrefixBytes || !IsOnlyWalked(IndexId(LoadBe32(lower.data())))) return 0;
+  for (const size_t bytes : {kLongBeginningBytes, kFilteredPrefixBytes}) {
+    if (lower.size() >= bytes && HaveBeginning(rocks::Slice(lower.data(), bytes), *read.iterate_upper_bound)) return bytes;
+  }
+  return 0;
 }
 
-// The same as an extractor knows beginnings.
+// Whether a filter has all beginnings of the keys of walked indexes. Of one in parts the part that is asked would be that of the lower bound alone.
+bool KnowsBeginnings(const rocks::BlockBasedTable::Rep& table) {
+  return table.filter != nullptr && table.whole_key_filtering && table.filter_policy != nullptr &&
+         table.filter_type == rocks::BlockBasedTable::Rep::FilterType::kFullFilter && KnowLongBeginnings(*table.filter_policy);
+}
+
+// Whether all keys between the bounds begin alike as an extractor knows beginnings: both bounds do, or the upper one comes next.
 bool BeginAlike(const rocks::SliceTransform* extractor, const rocks::Comparator* order, const rocks::ReadOptions& read) {
   if (extractor == nullptr || read.iterate_lower_bound == nullptr || read.iterate_upper_bound == nullptr) return false;
   const rocks::Slice& lower = *read.iterate_lower_bound;
@@ -44,25 +61,24 @@ bool BeginAlike(const rocks::SliceTransform* extractor, const rocks::Comparator*
 }  // namespace
 
 PrefixFilter::PrefixFilter(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read)
-    : source_(source), version_(version), read_(read) {
-  if (!BeginAlike(version.mutable_cf_options.prefix_extractor.get(), source.family->user_comparator(), read)) return;
+    : source_(source), version_(version), read_(read), known_bytes_(KnownBeginning(read)) {
+  if (known_bytes_ == 0 && !BeginAlike(version.mutable_cf_options.prefix_extractor.get(), source.family->user_comparator(), read)) return;
   target_.assign(read.iterate_lower_bound->data(), read.iterate_lower_bound->size());
   rocks::AppendInternalKeyFooter(&target_, rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek);
-  is_long_ = HaveLongBeginning(read, source.family->user_comparator());
 }
 
-// Of filters in parts the one that is asked would be that of the lower bound alone.
-bool PrefixFilter::MayHaveLong(const rocks::BlockBasedTable& table, bool* asked) const {
-  const rocks::BlockBasedTable::Rep& rep = *table.get_rep();
-  *asked = is_long_ && rep.filter != nullptr && rep.whole_key_filtering && rep.filter_policy != nullptr &&
-           rep.filter_type == rocks::BlockBasedTable::Rep::FilterType::kFullFilter && KnowLongBeginnings(*rep.filter_policy);
-  if (!*asked) return true;
+// A file with filters of another policy is asked as RocksDB does, which is by the length it was written with and only if the range allows that.
+bool PrefixFilter::Ask(const rocks::BlockBasedTable& table, bool* asked) const {
   rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserIterator};
-  const rocks::Slice key(target_);
-  return rep.filter->KeyMayMatch(rocks::Slice(target_.data(), kLongBeginningBytes), &key, /*get_context=*/nullptr, &lookup, read_);
+  *asked = known_bytes_ != 0 && KnowsBeginnings(*table.get_rep());
+  if (*asked) {
+    const rocks::Slice key(target_);
+    return table.get_rep()->filter->KeyMayMatch(rocks::Slice(target_.data(), known_bytes_), &key, /*get_context=*/nullptr, &lookup, read_);
+  }
+  return table.PrefixRangeMayMatch(target_, read_, version_.mutable_cf_options.prefix_extractor.get(), /*need_upper_bound_check=*/true, &lookup,
+                                   asked);
 }
 
-// A file that was written with filters over other lengths is asked by its own, if the range allows.
 bool PrefixFilter::MayHave(int level, const rocks::FdWithKeyRange& file) const {
   const rocks::FileMetaData& meta = *file.file_metadata;
   HeldTable opened;
@@ -76,12 +92,7 @@ bool PrefixFilter::MayHave(int level, const rocks::FdWithKeyRange& file) const {
     if (table == nullptr) return true;
   }
   bool asked;
-  bool may_have = MayHaveLong(*table, &asked);
-  if (!asked) {
-    rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserIterator};
-    may_have = table->PrefixRangeMayMatch(target_, read_, version_.mutable_cf_options.prefix_extractor.get(),
-                                          /*need_upper_bound_check=*/true, &lookup, &asked);
-  }
+  const bool may_have = Ask(*table, &asked);
   if (asked && !may_have) {
     const bool last = level == source_.family->ioptions().num_levels - 1;
     rocks::RecordTick(source_.family->ioptions().stats,

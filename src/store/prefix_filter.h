@@ -30,10 +30,10 @@ class PrefixFilter final {
   const FamilySource& source_;
   const rocks::SuperVersion& version_;
   const rocks::ReadOptions& read_;
-  bool MayHaveLong(const rocks::BlockBasedTable& table, bool* asked) const;
+  const size_t known_bytes_;  // of a walked index, what all keys of the range begin with: a long or a short beginning; or 0
+  bool Ask(const rocks::BlockBasedTable& table, bool* asked) const;
 
   std::string target_;  // internal key, before all of the range
-  bool is_long_ = false;  // all keys of the range have one long beginning, of a walked index
 };
 
 }  // namespace cairn::store

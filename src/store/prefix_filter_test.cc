@@ -54,6 +54,46 @@ TEST_F(PrefixFilterTest, PassesByFilesWithoutTheBeginning) {
   EXPECT_GT(Filtered() - before, 550u);
 }
 
+// What comes next after values that end in ff is a shorter key.
+TEST_F(PrefixFilterTest, ValuesThatEndInFfAreLikeOthers) {
+  Open();
+  const auto list = [](uint64_t owner, uint64_t type) {
+    std::string key(kLongBeginningBytes, '\0');
+    StoreBe32(key.data(), 7 | kOnlyWalkedBit);
+    StoreBe64(key.data() + 4, owner);
+    StoreBe64(key.data() + 12, type);
+    return key;
+  };
+  const auto past = [](std::string key) {
+    while (key.back() == '\xff') key.pop_back();
+    ++key.back();
+    return key;
+  };
+  const auto count = [&](const std::string& beginning) {
+    Cursor cursor;
+    const std::string upper = past(beginning);
+    EXPECT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = beginning, .upper_bound = upper}, &cursor).ok());
+    int rows = 0;
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) ++rows;
+    return rows;
+  };
+  constexpr uint64_t kNumbers[] = {0xff, 0xffff, 0x1ff, ~uint64_t{0}};
+  for (const uint64_t number : kNumbers) {
+    for (const char* entry : {"a", "b"}) {
+      for (const uint64_t type : {number, number - 1}) ASSERT_TRUE(Put(list(number, type) + entry, "v", Durability::kOs).ok());
+      ASSERT_TRUE(Put(list(1, 1) + entry, "v", Durability::kOs).ok());
+      ASSERT_TRUE(Put(list(~uint64_t{1}, 1) + entry, "v", Durability::kOs).ok());  // so that each file has the range's place
+    }
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  const uint64_t before = Filtered();
+  for (const uint64_t owner : kNumbers) {
+    EXPECT_EQ(count(list(owner, 0).substr(0, kFilteredPrefixBytes)), 4);
+    for (const uint64_t type : kNumbers) EXPECT_EQ(count(list(owner, type)), owner == type ? 2 : 0);
+  }
+  EXPECT_GT(Filtered() - before, 4 * (2u + 4 * 2));
+}
+
 // Lists of one beginning lie in different files, those of a statement in one of them; a range over all of them is asked by what is common.
 TEST_F(PrefixFilterTest, PassesByFilesWithoutTheList) {
   Open();

@@ -365,7 +365,7 @@ Status Transaction::Prepare(ByteView name, store::Durability durability) {
 void Transaction::GiveUpUnchanged(bool rows_too) {
   assert(prepared_);
   manager_.ranges_.ReleaseAll(&range_holdings_);
-  if (writes_open_) OrderWrites();
+  if (rows_too && writes_open_) OrderWrites();
   const NumberKey number(id());
   manager_.locks_.ReleaseSome(*this, [&](ByteView key) {
     if (key == number.view()) return true;
