@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -48,10 +47,11 @@ class Builder final : public rocks::FilterBitsBuilder {
     filter.long_indexes = longs_.EndFilter(add_);
     std::unique_ptr<const char[]> bits_bytes;
     filter.bits = ToView(bits_->Finish(&bits_bytes, status));
-    const std::string encoded = EncodeFilter(filter);
+    ByteBuffer encoded;
+    EncodeFilter(filter, &encoded);
     bits_bytes.reset();
     auto copy = std::make_unique<char[]>(encoded.size());
-    std::memcpy(copy.get(), encoded.data(), encoded.size());
+    std::memcpy(copy.get(), encoded.view().data(), encoded.size());
     *bytes = std::move(copy);
     return {bytes->get(), encoded.size()};
   }

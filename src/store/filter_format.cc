@@ -15,18 +15,11 @@ constexpr size_t kCountBytes = sizeof(uint16_t);
 
 }  // namespace
 
-std::string EncodeFilter(const FilterFormat& filter) {
+void EncodeFilter(const FilterFormat& filter, ByteBuffer* bytes) {
   assert(filter.long_indexes.size() <= kLongIndexesMax && std::ranges::is_sorted(filter.long_indexes));
-  std::string bytes;
-  bytes.reserve(filter.bits.size() + filter.long_indexes.size() * kIdBytes + kCountBytes);
-  bytes.append(filter.bits);
-  for (const IndexId index : filter.long_indexes) {
-    bytes.append(kIdBytes, '\0');
-    StoreBe32(bytes.data() + bytes.size() - kIdBytes, index.value);
-  }
-  bytes.append(kCountBytes, '\0');
-  StoreBe16(bytes.data() + bytes.size() - kCountBytes, static_cast<uint16_t>(filter.long_indexes.size()));
-  return bytes;
+  bytes->Append(filter.bits);
+  for (const IndexId index : filter.long_indexes) bytes->AppendBe32(index.value);
+  bytes->AppendBe16(static_cast<uint16_t>(filter.long_indexes.size()));
 }
 
 bool DecodeFilter(ByteView bytes, FilterFormat* filter) {

@@ -2,7 +2,7 @@
 // The bytes of a file's filter. Format: docs/formats/filter.md.
 #pragma once
 
-#include <string>
+#include <cstddef>
 #include <vector>
 
 #include "base/bytes.h"
@@ -16,9 +16,9 @@ struct FilterFormat {
   std::vector<IndexId> long_indexes;
 };
 
-// The filter. Precondition: at most kLongIndexesMax indexes.
+// Appends the filter. Precondition: at most kLongIndexesMax indexes.
 inline constexpr size_t kLongIndexesMax = 0xffff;
-std::string EncodeFilter(const FilterFormat& filter);
+void EncodeFilter(const FilterFormat& filter, ByteBuffer* bytes);
 
 // False: these bytes are no filter.
 [[nodiscard]] bool DecodeFilter(ByteView bytes, FilterFormat* filter);

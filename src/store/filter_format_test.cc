@@ -35,7 +35,9 @@ TEST(FilterFormatTest, Vectors) {
     filter.bits = bits_bytes;
     std::istringstream list(indexes == "-" ? "" : indexes);
     for (std::string id; std::getline(list, id, ',');) filter.long_indexes.push_back(IndexId(static_cast<uint32_t>(std::stoul(id, nullptr, 16))));
-    const std::string encoded = EncodeFilter(filter);
+    ByteBuffer buffer;
+    EncodeFilter(filter, &buffer);
+    const std::string encoded = buffer.ToString();
     EXPECT_EQ(rocks::Slice(encoded).ToString(/*hex=*/true), rocks::Slice(FromHex(bytes)).ToString(true)) << line;
     ASSERT_TRUE(DecodeFilter(encoded, &again)) << line;
     EXPECT_EQ(again.bits, filter.bits);
