@@ -97,6 +97,7 @@ Status RowWriter::PrepareAgain(Status status, uint64_t* ends_us) {
     case Status::Code::kLockTimeout:
     case Status::Code::kInterrupted:
     case Status::Code::kNoReferencedRow:
+    case Status::Code::kRowIsReferenced:
       break;
     default:
       return status;

@@ -172,8 +172,11 @@ int Prepare(handlerton*, THD* thd, bool all) {
   const XID_STATE& xa = thd->transaction->xid_state;
   // XA COMMIT ... ONE PHASE is in the binary log under the server's own XID, and by that the next start decides.
   const bool is_users = xa.is_explicit_XA() && thd_sql_command(thd) != SQLCOM_XA_COMMIT;
+  // Prepared, it is no longer the worker's, and a transaction before it in the stream that wants its rows could not have it killed. The binary log
+  // waits for its turn, too, but comes later where another engine was changed first.
+  if (is_users && thd->rgi_slave != nullptr && thd->wait_for_prior_commit() != 0) return 1;
   const Status status = is_users ? session->PrepareXa(NameOfXid(*xa.get_xid()), durability)
-                                 : session->transaction().Prepare(NameOfXid(thd->transaction->implicit_xid), durability);
+                                 : session->Prepare(NameOfXid(thd->transaction->implicit_xid), durability);
   session->HandOver();
   return RaiseError(thd, status);
 }

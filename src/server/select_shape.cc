@@ -19,7 +19,7 @@ constexpr uint kPointsBesideKeyMax = 16;
 // What the optimizer shows of its plans, or counts by them, has to come from it.
 bool IsToBeExplained(THD* thd) {
   if (thd->lex->describe != 0 || thd->lex->analyze_stmt || thd->trace_started()) return true;
-  return thd->variables.sql_log_slow && (thd->variables.log_slow_verbosity & LOG_SLOW_VERBOSITY_EXPLAIN) != 0;
+  return thd->variables.sql_log_slow && (thd->variables.log_slow_verbosity & (LOG_SLOW_VERBOSITY_EXPLAIN | LOG_SLOW_VERBOSITY_ENGINE)) != 0;
 }
 
 // A prepared statement has a result of its own; those that do not send what they get go between the statement and its client.

@@ -144,11 +144,16 @@ Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
   return transaction_->RollbackToSavepoint(savepoint);
 }
 
+Status Session::Prepare(const std::string& name, store::Durability durability) {
+  DetachCursors();
+  return transaction_->Prepare(name, durability);
+}
+
 // If the server could not write an XA COMMIT to the binary log, it has told the user of an error and struck the XID off its list, so that
 // another transaction may begin under it, here or elsewhere, before ListXid() is called again.
 Status Session::PrepareXa(const std::string& name, store::Durability durability) {
   if (global_engine->transactions().IsPrepared(name)) return Status(Status::Code::kAlreadyExists, "a transaction is prepared under this XID");
-  CAIRN_RETURN_IF_ERROR(transaction_->Prepare(name, durability));
+  CAIRN_RETURN_IF_ERROR(Prepare(name, durability));
   // InnoDB gives up gaps, too. A replica may lock more for a change than its source did, and what waits for that here comes before the end of this in the stream.
   const bool is_replica = thd_->rgi_slave != nullptr || thd_->variables.pseudo_slave_mode;
   if (transaction_->isolation() != txn::Isolation::kSerializable) transaction_->GiveUpUnchanged(/*rows_too=*/is_replica);

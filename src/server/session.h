@@ -69,6 +69,8 @@ class Session {
   // After an error the engine has taken the transaction over, which was prepared, and rolls it back once it can.
   Status Rollback();
 
+  // For a commit that the server decides on, together with others.
+  Status Prepare(const std::string& name, store::Durability durability);
   // XA PREPARE. The transaction is the engine's from then on, for who ends it by its name: the server may let go of it at any time,
   // without a word to an engine, for the connection to go on with others (a change of user).
   Status PrepareXa(const std::string& name, store::Durability durability);
