@@ -162,6 +162,10 @@ Status Referee::BeforeUpdate(const dml::RowRef& old_row, const dml::RowRef& new_
     const bool had = ParentKey(*link, old_one, &other_key_, &old_has_null);
     const bool has = ParentKey(*link, new_one, &key_, &new_has_null);
     if (new_has_null || (had && has && other_key_.view() == key_.view())) continue;
+    // The row as it is would be found, but is no parent any more once this is written.
+    const bool loses_itself = link->is_whole && Touches(link->in_parent, touched) && KeyChanges(*link, old_one, new_one) &&
+                              IsOwnParent(*link, new_one, old_one);
+    if (loses_itself) return Fail(Status::Code::kNoReferencedRow, *link);
     CAIRN_RETURN_IF_ERROR(FindParent(*link, new_one));
   }
   // Its own row may be a child that stands in the way, before it is written.

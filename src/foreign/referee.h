@@ -44,9 +44,9 @@ struct Use {
 // parents are found and locked (shared), so they stay until the transaction ends; whoever wants to remove a parent waits
 // for that lock, then looks for children by a locking walk.
 //
-// Order: keys are looked at in the order of their names. Rows of children are changed after the parent's row, one table
-// after the other, depth first, at most kDepthMax tables deep. Changes of children are made in the same transaction;
-// neither triggers nor CHECK know of them.
+// Order: keys are looked at in the order of their names, those of a parent by its indexes first (foreign/relations.h). Rows of
+// children are changed after the parent's row, one table after the other, depth first, at most kDepthMax tables deep. Changes of
+// children are made in the same transaction; neither triggers nor CHECK know of them.
 //
 // Thread rule: one thread.
 class Referee final : public dml::RowGuard {

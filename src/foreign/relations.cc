@@ -2,6 +2,9 @@
 // Binding of foreign keys to tables.
 #include "foreign/relations.h"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace cairn::foreign {
 
 using catalog::ForeignKeyFault;
@@ -133,7 +136,14 @@ Status Relations::LinksAsChild(Node* node, const std::vector<Link*>** links) {
 }
 
 Status Relations::LinksAsParent(Node* node, const std::vector<Link*>** links) {
-  return LinksOf(keys_->OfParent(node->name), &node->as_parent, links);
+  if (!node->as_parent.has_value()) {
+    CAIRN_RETURN_IF_ERROR(LinksOf(keys_->OfParent(node->name), &node->as_parent, links));
+    const auto index_of = [](const Link* link) { return link->is_whole ? link->in_parent.index : SIZE_MAX; };
+    std::stable_sort(node->as_parent->begin(), node->as_parent->end(),
+                     [&](const Link* a, const Link* b) { return index_of(a) < index_of(b); });
+  }
+  *links = &*node->as_parent;
+  return Status::Ok();
 }
 
 }  // namespace cairn::foreign

@@ -66,7 +66,8 @@ class Relations {
   }
 
   Status NodeOf(const std::string& name, Node** node);
-  // The keys in which the table is the child, and those in which it is the parent; in the order of their names.
+  // The keys in which the table is the child, in the order of their names, and those in which it is the parent, in that of its indexes which
+  // they refer to, and then of their names. InnoDB has the same: where one key would remove a child and another keep it, the first decides.
   Status LinksAsChild(Node* node, const std::vector<Link*>** links);
   Status LinksAsParent(Node* node, const std::vector<Link*>** links);
 
