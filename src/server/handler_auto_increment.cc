@@ -21,11 +21,18 @@ ulonglong AlignUp(ulonglong from, ulonglong offset, ulonglong increment) {
   return aligned;
 }
 
+// Of FLOAT and DOUBLE: greater than any number that is given, as from there on not every number has a value of its own.
+bool IsBeyondNumbers(Field& field) {
+  return field.result_type() == REAL_RESULT && field.val_real() > static_cast<double>(field.get_max_int_value());
+}
+
 // The number that comes after that of the record; 0 where any may.
 ulonglong NextOf(Field& field) {
-  if (field.is_null()) return 0;
+  if (field.is_null() || IsBeyondNumbers(field)) return 0;
   const bool is_unsigned = field.flags & UNSIGNED_FLAG;
-  const longlong value = field.result_type() == REAL_RESULT ? static_cast<longlong>(field.val_real()) : field.val_int();
+  const double least = -0x1p63;
+  const longlong value =
+      field.result_type() == REAL_RESULT ? static_cast<longlong>(std::max(field.val_real(), least)) : field.val_int();
   if (!is_unsigned && value <= 0) return 0;
   const ulonglong next = static_cast<ulonglong>(value);
   return next == ULONGLONG_MAX ? next : next + 1;
@@ -89,6 +96,10 @@ bool Handler::autoinc_lock_mode_stmt_unsafe() const {
     case SQLCOM_REPLACE_SELECT:
     case SQLCOM_CREATE_TABLE:
       return true;
+    case SQLCOM_UPDATE:
+    case SQLCOM_DELETE:
+      // FOR PORTION OF: what lies outside of the portion becomes rows of its own.
+      return table->pos_in_table_list != nullptr && table->pos_in_table_list->has_period();
     default:
       return false;
   }
@@ -112,7 +123,10 @@ int Handler::MoveAutoIncrement(ulonglong wanted) {
     int error = ha_index_init(key, true);
     if (error == 0) {
       error = is_descending ? ha_index_first(table->record[0]) : ha_index_last(table->record[0]);
-      if (error == 0) next = std::max(next, NextOf(*table->found_next_number_field));
+      if (error == 0) {
+        Field& last = *table->found_next_number_field;
+        next = IsBeyondNumbers(last) ? access_->table().auto_increment_next() : std::max(next, NextOf(last));
+      }
       ha_index_end();
     }
     table->column_bitmaps_set(old_read_set, old_write_set);
