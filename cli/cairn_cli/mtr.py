@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cairn_cli import build, console, paths, process, tree
 
-HELP = "run mysql-test-run.pl with this checkout's plugin and suites"
+HELP = "build, and run mysql-test-run.pl with this checkout's plugin and suites"
 
 _MEMORY_FS = Path("/dev/shm")
 _MEMORY_FS_FREE_BYTES_MIN = 3 << 30
@@ -150,6 +150,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Entry point of the subcommand: the runner's output as it is."""
+    build.run(arguments)
     rest = [each for each in arguments.arguments if each != "--"]
     home = paths.VAR / "mtr"
     return _run(rest, arguments.build_type, console.say, home / "manual.log", home / "manual.failed")
