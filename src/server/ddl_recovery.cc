@@ -83,7 +83,7 @@ bool StandsIn(const std::string& name) {
 bool DdlRecoveryEnded() { return ddl_recovery_ended.load(std::memory_order_acquire); }
 
 // Nobody has used the engine in this process yet.
-int EndDdlRecovery(handlerton*) {
+int EndDdlRecovery(handlerton* engine) {
   std::vector<std::string> names;
   Status status = GlobalEngine()->catalog().EndRecovery();
   if (status.ok()) status = GlobalEngine()->catalog().TableNames({}, &names);
@@ -91,6 +91,10 @@ int EndDdlRecovery(handlerton*) {
   TellLeft(names);
   GlobalEngine()->WakeReclaimer();
   ddl_recovery_ended.store(true, std::memory_order_release);
+  if (engine->prepare == nullptr) {
+    sql_print_warning("CAIRN: until the server is restarted with the engine, XA is refused, and a crash may leave what a transaction has changed "
+                      "in other engines, too, a replica's position for one, committed in one of them only");
+  }
   return 0;
 }
 

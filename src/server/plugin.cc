@@ -2,6 +2,10 @@
 // The plugin: start and stop of the engine, and its declaration to the server.
 #include "server/server_headers.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "engine/engine.h"
 #include "server/handlerton.h"
 #include "server/session.h"
@@ -43,6 +47,15 @@ void HideDirectory(const std::string& directory) {
   if (!name.empty() && name.find('/') == std::string::npos) ignore_db_dirs_append(name.c_str());
 }
 
+// What a server that was started without the plugin has not asked its binary log about, nobody can end any more but at a start.
+bool HasUndecided(engine::Engine* engine) {
+  const std::vector<std::string> names = engine->transactions().ListPrepared();
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    XID xid;
+    return XidOfName(name, &xid) && xid.get_my_xid() != 0;
+  });
+}
+
 int Start(void* plugin) {
   engine::EngineOptions options = StartOptions();
   options.log = &server_log;
@@ -57,10 +70,15 @@ int Start(void* plugin) {
   if (!status.ok()) {
     sql_print_error("CAIRN: cannot start on %s: %s", options.directory.c_str(), status.ToString().c_str());
     if (!mysqld_server_started && (missed || HoldsStore(options.directory))) {
-      sql_print_error("CAIRN: the server does not start without the engine, because its tables exist. Mend the cause "
-                      "above, or start without loading the plugin");
+      sql_print_error("CAIRN: the server does not start without the engine, because its tables exist. Mend the cause above. After a crash a "
+                      "start without the plugin would lose what the binary log knows of its transactions");
       unireg_abort(1);
     }
+    return 1;
+  }
+  if (mysqld_server_started && HasUndecided(engine.get())) {
+    sql_print_error("CAIRN: not loaded: of prepared transactions the binary log decides, at a start of the server with the engine. See \"When the "
+                    "plugin was left out of a start\" in docs/errors.md");
     return 1;
   }
   // The tables are there all the same.

@@ -71,6 +71,10 @@ Status Session::BeginStatement() {
   if (EndsXa()) return Status::InvalidArgument("the prepared XA transaction is to be ended first");
   xa_name_.clear();  // whoever names it ends it
   if (!transaction_->is_active()) {
+    // Installed in a server that keeps no record of commits of several engines, the engine is not asked to prepare: XA PREPARE would be a mere word.
+    if (global_handlerton->prepare == nullptr && thd_->transaction->xid_state.is_explicit_XA()) {
+      return Status::NotSupported("XA in ENGINE=CAIRN before the server is restarted with it");
+    }
     transaction_->Begin(IsolationOf(thd_));
     transaction_->SetStrictSnapshot(StrictSnapshot(thd_));
     loaded_index.reset();
