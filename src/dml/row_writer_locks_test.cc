@@ -294,18 +294,10 @@ TEST_F(RowWriterLocksTest, OneRangeAfterTheOtherIsWaitedForInOneTime) {
   EXPECT_FALSE(other->HasWrites());
 }
 
-// Each wait takes an hour.
-class HourObserver final : public txn::WaitObserver {
- public:
-  void OnWait(txn::LockOwner&, txn::LockOwner&) override {}
-  void OnWake(txn::LockOwner&) override { txn::TestClock::PassHour(); }
-};
-
 // Who waits for a range, a row and another range has not waited for the last one yet.
 TEST_F(RowWriterLocksTest, ARangeThatComesAfterAnotherWaitHasItsOwnTime) {
-  HourObserver observer;
-  lock_options.observer = &observer;
-  manager = std::make_unique<txn::TransactionManager>(*store, lock_options, txn::TransactionHooks{});
+  txn::HourObserver observer;
+  ObserveWaits(&observer);
   const TestRecord row = Row(1, 10, "a");
   auto one = Begin(), two = Begin(), holder = Begin(), other = Begin();
   const auto lock_all = [&](Transaction& reader, size_t index) {

@@ -338,8 +338,10 @@ TEST_F(RangeScanTest, WhatIsMetInsteadOfALockedRowIsWaitedForInTheSameTime) {
 // As long as it does not get on: each row that it has come to is another wait.
 TEST_F(RangeScanTest, AWalkWaitsForOnePendingRowAfterTheOtherInOneTime) {
   CommitRows({{10, 10, 10}, {40, 40, 40}});
+  txn::HourObserver observer;
   for (const bool commits : {false, true}) {
     SCOPED_TRACE(commits);
+    if (commits) ObserveWaits(&observer);
     auto one = Begin(), two = Begin(), transaction = Begin();
     ASSERT_TRUE(InsertRow(*one, {20, 20, 20}).ok());
     ASSERT_TRUE(InsertRow(*two, {30, 30, 30}).ok());
@@ -354,7 +356,6 @@ TEST_F(RangeScanTest, AWalkWaitsForOnePendingRowAfterTheOtherInOneTime) {
     }
     auto walked = std::async(std::launch::async, walk);
     WaitUntilWaiting(1);
-    txn::TestClock::PassHour();
     ASSERT_TRUE(one->Commit(Durability::kOs).ok());
     const std::string pending = PrimaryKey(30);
     const auto waits_there = [&] {

@@ -39,6 +39,13 @@ class TestClock {
   static inline std::atomic<uint64_t> passed_us_{0};
 };
 
+// Each wait takes an hour, once it is over: none ends by that.
+class HourObserver final : public WaitObserver {
+ public:
+  void OnWait(LockOwner&, LockOwner&) override {}
+  void OnWake(LockOwner&) override { TestClock::PassHour(); }
+};
+
 class TxnFixture : public store::StoreFixture {
  public:
   void OpenAll() {
@@ -53,6 +60,11 @@ class TxnFixture : public store::StoreFixture {
       live[table].Add(change);
     };
     manager = std::make_unique<TransactionManager>(*store, lock_options, hooks);
+  }
+  // Precondition: there are no transactions. The observer must outlive those that come.
+  void ObserveWaits(WaitObserver* observer) {
+    lock_options.observer = observer;
+    manager = std::make_unique<TransactionManager>(*store, lock_options, TransactionHooks{});
   }
   void CrashAll() {
     manager.reset();
