@@ -96,8 +96,8 @@ int Handler::info(uint flags) {
     stats.mean_rec_length = stats.records == 0 || stats.data_file_length == 0
                                 ? kMeanRowBytesUnknown
                                 : static_cast<ulong>(stats.data_file_length / stats.records) + 1;
-    // The optimizer takes a table of no rows for granted; ours may get some at any moment.
-    if (stats.records == 0 && !(flags & HA_STATUS_TIME)) stats.records = 1;
+    // The optimizer takes a table of no rows for granted; ours may get some at any moment. HA_STATUS_OPEN is how the server counts history.
+    if (stats.records == 0 && !(flags & (HA_STATUS_TIME | HA_STATUS_OPEN))) stats.records = 1;
   }
   const bool is_opened = (flags & HA_STATUS_CONST) && !(flags & HA_STATUS_NO_LOCK);  // partitions are not asked later
   if (is_shown || is_opened) stats.create_time = TimeOfDefinition(*table_share);
