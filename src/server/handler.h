@@ -287,6 +287,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int MoveAutoIncrement(ulonglong wanted);
   void NoteChangedAutoIncrement(const uchar* old_record, const uchar* new_record);
 
+  ha_rows OwnRows() const;
   void MeasureIndexes();
   Status UpdateIndexStatistics();
   void ReportProblem(THD* thd, const std::string& problem);

@@ -80,6 +80,14 @@ Status Handler::UpdateIndexStatistics() {
   return Status::Ok();
 }
 
+// Rows that the connection's transaction has added, which are counted when it commits; as a difference that leaves none below zero.
+ha_rows Handler::OwnRows() const {
+  Session* const session = Session::Existing(ha_thd());
+  if (session == nullptr) return 0;
+  const int64_t rows = session->transaction().PendingTableCounters(access_->def().id).row_count;
+  return static_cast<ha_rows>(std::max(rows, -static_cast<int64_t>(stats.records)));
+}
+
 int Handler::info(uint flags) {
   if (flags & HA_STATUS_ERRKEY) errkey = session_ == nullptr ? MAX_KEY : session_->duplicate_key;
   if (flags & HA_STATUS_AUTO) {
@@ -91,6 +99,7 @@ int Handler::info(uint flags) {
   const bool is_shown = (flags & (HA_STATUS_TIME | HA_STATUS_VARIABLE_EXTRA)) != 0;
   if (flags & HA_STATUS_VARIABLE) {
     stats.records = access_->table().row_count();
+    if (flags & HA_STATUS_OPEN) stats.records += OwnRows();
     stats.deleted = 0;
     if (is_shown) MeasureIndexes();
     stats.mean_rec_length = stats.records == 0 || stats.data_file_length == 0
