@@ -108,26 +108,26 @@ bool Referee::IsOwnParent(const Link& link, const Row& row, const Row& parent) {
   return own.view() == other_key_.view();
 }
 
-Status Referee::FindParent(const Link& link, const Row& row) {
+Status Referee::FindParent(const Link& link, const Row& row, ByteView except) {
   bool has_null;
   const bool possible = ParentKey(link, row, &key_, &has_null);
   if (has_null) return Status::Ok();
   if (!possible) return Fail(Status::Code::kNoReferencedRow, link);
   if (IsOwnParent(link, row, row)) return Status::Ok();
-  Status status = LookForParent(link, key_.view());
+  Status status = LookForParent(link, key_.view(), except);
   return status.Is(Status::Code::kNotFound) ? Fail(Status::Code::kNoReferencedRow, link) : std::move(status);
 }
 
-Status Referee::LookForParent(const Link& link, ByteView key) {
+Status Referee::LookForParent(const Link& link, ByteView key, ByteView except) {
   const catalog::TableAccess& parent = *link.parent->access;
   const size_t index = link.in_parent.index;
   const codec::IndexCodec& codec = parent.indexes()[index];
   reader_.Bind(store_, use_.transaction, &parent,
                use_.copy_of.empty() ? LockingMode(txn::LockMode::kShared) : scan::ReadMode::Consistent());
   scan::StoredRow row;
-  if (codec.own_part_count() == link.in_parent.columns.size()) {
-    if (codec.is_primary()) return reader_.ByPrimaryKey(key, &row);
-    if (codec.unique()) return reader_.ByUniqueKey(index, key, &row);
+  if (codec.own_part_count() == link.in_parent.columns.size() && (codec.is_primary() || codec.unique())) {
+    if (!except.empty()) return Status::NotFound();  // no other row has its key
+    return codec.is_primary() ? reader_.ByPrimaryKey(key, &row) : reader_.ByUniqueKey(index, key, &row);
   }
   ByteBuffer upper;
   upper.Assign(key);
@@ -136,6 +136,7 @@ Status Referee::LookForParent(const Link& link, ByteView key) {
   scan.Open(&reader_, {.index = index});
   scan::FoundRow found;
   Status status = scan.First(key, upper.view(), &found);
+  while (status.ok() && !except.empty() && found.row.primary_key == except) status = scan.Next(&found);
   scan.Close();
   return status;
 }
@@ -163,10 +164,9 @@ Status Referee::BeforeUpdate(const dml::RowRef& old_row, const dml::RowRef& new_
     const bool has = ParentKey(*link, new_one, &key_, &new_has_null);
     if (new_has_null || (had && has && other_key_.view() == key_.view())) continue;
     // The row as it is would be found, but is no parent any more once this is written.
-    const bool loses_itself = link->is_whole && Touches(link->in_parent, touched) && KeyChanges(*link, old_one, new_one) &&
-                              IsOwnParent(*link, new_one, old_one);
-    if (loses_itself) return Fail(Status::Code::kNoReferencedRow, *link);
-    CAIRN_RETURN_IF_ERROR(FindParent(*link, new_one));
+    ByteBuffer itself;
+    if (IsOwnParent(*link, new_one, old_one)) node_->access->primary().EncodePrimaryKey(old_row.record, old_row.hidden_row_id, &itself);
+    CAIRN_RETURN_IF_ERROR(FindParent(*link, new_one, itself.view()));
   }
   // Its own row may be a child that stands in the way, before it is written.
   if (!UpdateChangesChildren(touched)) return ChildrenAfterUpdate(node_, old_one, new_one, touched, 0);

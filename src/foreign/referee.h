@@ -93,8 +93,9 @@ class Referee final : public dml::RowGuard {
   static bool SameValues(const catalog::ForeignKeyPlace& place, const Row& a, const Row& b);
   static bool Touches(const catalog::ForeignKeyPlace& place, const codec::ColumnSet& touched);
 
-  Status FindParent(const Link& link, const Row& row);
-  Status LookForParent(const Link& link, ByteView key);
+  // `except`: the primary key of a row that is not to be one, if any.
+  Status FindParent(const Link& link, const Row& row, ByteView except = {});
+  Status LookForParent(const Link& link, ByteView key, ByteView except);
   Status FindParents(Node* node, const Row& row, const codec::ColumnSet* touched, const Link* except);
 
   Status ChildrenAfterDelete(Node* node, const Row& row, unsigned depth);

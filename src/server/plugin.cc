@@ -77,7 +77,7 @@ int Start(void* plugin) {
     return 1;
   }
   if (mysqld_server_started && HasUndecided(engine.get())) {
-    sql_print_error("CAIRN: not loaded: of prepared transactions the binary log decides, at a start of the server with the engine. See \"When the "
+    sql_print_error("CAIRN: not loaded: of prepared transactions the binary log decides, at a start of the server with the engine. Stop it cleanly, and see \"When the "
                     "plugin was left out of a start\" in docs/errors.md");
     return 1;
   }
