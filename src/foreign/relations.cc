@@ -136,13 +136,13 @@ Status Relations::LinksAsChild(Node* node, const std::vector<Link*>** links) {
 }
 
 Status Relations::LinksAsParent(Node* node, const std::vector<Link*>** links) {
-  if (!node->as_parent.has_value()) {
-    CAIRN_RETURN_IF_ERROR(LinksOf(keys_->OfParent(node->name), &node->as_parent, links));
+  const bool is_made = node->as_parent.has_value();
+  CAIRN_RETURN_IF_ERROR(LinksOf(keys_->OfParent(node->name), &node->as_parent, links));
+  if (!is_made) {
     const auto index_of = [](const Link* link) { return link->is_whole ? link->in_parent.index : SIZE_MAX; };
     std::stable_sort(node->as_parent->begin(), node->as_parent->end(),
                      [&](const Link* a, const Link* b) { return index_of(a) < index_of(b); });
   }
-  *links = &*node->as_parent;
   return Status::Ok();
 }
 

@@ -91,6 +91,7 @@ int EndDdlRecovery(handlerton* engine) {
   TellLeft(names);
   GlobalEngine()->WakeReclaimer();
   ddl_recovery_ended.store(true, std::memory_order_release);
+  // The server has taken it away by now if it cannot keep a record of what several engines commit together.
   if (engine->prepare == nullptr) {
     sql_print_warning("CAIRN: until the server is restarted with the engine, XA is refused, and a crash may leave what a transaction has changed "
                       "in other engines, too, a replica's position for one, committed in one of them only");

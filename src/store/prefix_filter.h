@@ -27,12 +27,12 @@ class PrefixFilter final {
   bool MayHave(int level, const rocks::FdWithKeyRange& file) const;
 
  private:
+  bool Ask(const rocks::BlockBasedTable& table, bool* asked) const;
+
   const FamilySource& source_;
   const rocks::SuperVersion& version_;
   const rocks::ReadOptions& read_;
   const size_t known_bytes_;  // of a walked index, what all keys of the range begin with: a long or a short beginning; or 0
-  bool Ask(const rocks::BlockBasedTable& table, bool* asked) const;
-
   std::string target_;  // internal key, before all of the range
 };
 
