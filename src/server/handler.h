@@ -354,6 +354,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // Plans are kept from statement to statement; row_plan_ decodes planned_columns_ of planned_access_.
   const catalog::TableAccess* planned_access_ = nullptr;
   bool plans_are_current_ = false;  // made or confirmed in this statement
+  bool row_plan_is_stale_ = false;  // the server has changed what it wants since; made anew when a row is decoded
   std::optional<codec::ColumnSet> planned_columns_;
   std::optional<codec::DecodePlan> row_plan_;
   std::optional<codec::EntryPlan> entry_plan_;

@@ -43,6 +43,7 @@ void Handler::PlanEntry(unsigned index) {
 }
 
 void Handler::PlanRow() {
+  row_plan_is_stale_ = false;
   if (LacksVirtualColumns()) ReadVirtualColumns();
   ColumnSet wanted = WantedColumns();
   PlanVirtualColumns(&wanted);
@@ -59,10 +60,10 @@ void Handler::MakePlans(unsigned index, bool keyread) {
   plans_are_current_ = true;
 }
 
-// The server changed which columns it wants in the middle of a statement.
+// The server changed which columns it wants in the middle of a statement. A sort does so twice a row, and back, before it reads the next.
 void Handler::column_bitmaps_signal() {
   handler::column_bitmaps_signal();
-  if (plans_are_current_ && !covering_) PlanRow();
+  row_plan_is_stale_ = plans_are_current_;
 }
 
 // --- Delivering rows ---
@@ -92,6 +93,7 @@ Status Handler::DecodeRow(uchar* record, const FoundRow& row) {
     }
     return codec.DecodeColumns(*entry_plan_, row.key, row.value, record);
   }
+  if (row_plan_is_stale_) PlanRow();
   if (virtual_from_entry_ && !row.key.empty()) {
     CAIRN_RETURN_IF_ERROR(
         access_->indexes()[IndexOf(active_index)].DecodeColumns(*entry_plan_, row.key, row.value, record));

@@ -17,10 +17,11 @@ from crash.server import ENGINES, Server
 from . import interleave
 from .conditions import run_conditions
 from .foreign import run_family
+from .periods import run_periods
 from .plain import run_plain
 from .runner import Difference, run_history
 
-KINDS = ("tables", "families", "turns", "conditions", "plain")
+KINDS = ("tables", "families", "turns", "conditions", "plain", "periods")
 
 
 def _run(server: Server, kind: str, seed: int, statements: int) -> Difference | None:
@@ -32,6 +33,8 @@ def _run(server: Server, kind: str, seed: int, statements: int) -> Difference | 
         return run_conditions(server, seed, statements)
     if kind == "plain":
         return run_plain(server, seed, statements)
+    if kind == "periods":
+        return run_periods(server, seed, statements)
     level = interleave.READ_COMMITTED if seed % 2 else interleave.REPEATABLE_READ
     return interleave.run_turns(server, seed, statements, level)
 

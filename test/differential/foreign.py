@@ -98,7 +98,16 @@ class Family:
     def _update(self, table: str) -> str:
         ignore = self._rng.choice(("", "", "IGNORE "))
         sets = ", ".join(self._assignment() for _ in range(self._rng.choice((1, 1, 2))))
+        if self._rng.random() < 0.2:
+            sets = self._own_key()
         return f"UPDATE {ignore}{table} SET {sets} WHERE {self._condition()} ORDER BY id"
+
+    def _own_key(self) -> str:
+        """A row's key and what may refer to it, changed together."""
+        column = self._rng.choice(("a", "b"))
+        return self._rng.choice(
+            (f"{column} = id, id = {self._value(False)}", f"id = {self._value(False)}, {column} = id", f"{column} = id")
+        )
 
     def _assignment(self) -> str:
         column = self._rng.choice(("id", "a", "a", "b", "b", "n"))

@@ -101,6 +101,13 @@ class Table:
     keys: dict[str, tuple[str, ...]]  # secondary, by name: columns
     has_virtual: bool = False
     unique: set[str] = field(default_factory=set)
+    virtual_of: str = ""  # the column that `virt` is computed from
+
+    @property
+    def loose(self) -> list[str]:
+        """Columns that may go: no key has them and nothing is computed from them."""
+        held = {*self.primary, self.virtual_of, *(column for columns in self.keys.values() for column in columns)}
+        return [column for column in self.kinds if column not in held]
 
     @property
     def columns(self) -> list[str]:
@@ -124,8 +131,9 @@ def make_table(rng: random.Random, name: str) -> tuple[Table, str]:
         null = "NOT NULL" if column in primary else rng.choice(("NULL", "NULL", "NOT NULL"))
         parts.append(f"{column} {sql} {null}")
     has_virtual = rng.random() < 0.3
+    virtual_of = rng.choice(list(kinds)) if has_virtual else ""
     if has_virtual:
-        parts.append(f"virt VARCHAR(80) CHARACTER SET utf8mb4 AS (CONCAT('v', HEX({rng.choice(list(kinds))}))) VIRTUAL")
+        parts.append(f"virt VARCHAR(80) CHARACTER SET utf8mb4 AS (CONCAT('v', HEX({virtual_of}))) VIRTUAL")
     if primary:
         parts.append("PRIMARY KEY (" + ", ".join(_part(rng, c, kinds[c], whole=True) for c in primary) + ")")
     for n in range(rng.randint(1, 4)):
@@ -138,7 +146,7 @@ def make_table(rng: random.Random, name: str) -> tuple[Table, str]:
         is_unique = rng.random() < 0.25
         unique |= {key} if is_unique else set()
         parts.append(f"{'UNIQUE ' if is_unique else ''}KEY {key} ({sql})")
-    table = Table(name, kinds, primary, keys, has_virtual, unique=unique)
+    table = Table(name, kinds, primary, keys, has_virtual, unique, virtual_of)
     return table, _create(rng, table, ", ".join(parts))
 
 
@@ -162,7 +170,7 @@ class Statements:
     def __init__(self, rng: random.Random, table: Table) -> None:
         self._rng = rng
         self._table = table
-        self._savepoints = 0
+        self._added = 0
 
     def next(self) -> tuple[str, bool]:
         rng = self._rng
@@ -177,6 +185,8 @@ class Statements:
             return self._transaction(), False
         if choice < 0.635:
             return self._alter(), False
+        if choice < 0.655:
+            return self._alter_columns(), False
         return self._select()
 
     def _value(self, column: str) -> str:
@@ -229,6 +239,25 @@ class Statements:
         if choice < 0.8:
             return f"ANALYZE TABLE {table.name}"
         return f"CHECK TABLE {table.name} EXTENDED"
+
+    def _alter_columns(self) -> str:
+        """Adds, drops or moves columns, of rows that are there; some of these ways are instant, others copy."""
+        rng, table = self._rng, self._table
+        place = rng.choice(("", "", " FIRST", f" AFTER {rng.choice(table.columns)}"))
+        changes = []
+        if table.loose and len(table.kinds) > 2 and rng.random() < 0.5:
+            column = rng.choice(table.loose)
+            del table.kinds[column]
+            changes.append(f"DROP COLUMN {column}")
+            place = rng.choice(("", " FIRST"))
+        if not changes or rng.random() < 0.5:
+            kind = rng.choice(KINDS)
+            column = f"d{self._added}"
+            self._added += 1
+            table.kinds[column] = kind
+            null = "NULL" if kind.must_prefix or rng.random() < 0.5 else f"NOT NULL DEFAULT {kind.literal(rng)}"
+            changes.append(f"ADD COLUMN {column} {kind.sql.removesuffix(' NULL')} {null}{place}")
+        return f"ALTER TABLE {table.name} {', '.join(changes)}"
 
     def _key_columns(self, key: str) -> str:
         kinds = self._table.kinds

@@ -12,7 +12,7 @@ from cairn_cli.groups import Context
 # Always the same histories, so that a failure can be had again; as many of them as there is time for.
 _SEEDS = 40
 _STATEMENTS = 100
-_SECONDS = {"tables": 15, "families": 20, "turns": 10, "conditions": 15, "plain": 15}
+_SECONDS = {"tables": 15, "families": 20, "turns": 10, "conditions": 15, "plain": 15, "periods": 10}
 
 
 def run(context: Context, report: Report) -> None:
