@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What tables with long histories take.
 #include <gtest/gtest.h>
-#include <malloc.h>
 
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/heap_testing.h"
 #include "codec/row_codec.h"
 #include "codec/testing.h"
 
@@ -18,12 +18,6 @@ namespace {
 
 constexpr uint32_t kVersions = 255, kColumns = 4096;
 constexpr int64_t kOneMiB = 1 << 20;
-
-// In use by the process. Sanitizers have heaps of their own, which this does not see.
-int64_t HeapBytes() {
-  const struct mallinfo2 heaps = mallinfo2();
-  return static_cast<int64_t>(heaps.uordblks + heaps.hblkhd);
-}
 
 // As many columns as tables can have, the last of which came one by one.
 RecordLayout ManyColumns() {

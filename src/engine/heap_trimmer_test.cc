@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/heap_testing.h"
+#include "base/heap_testing.h"
 #include "engine/heap_trimmer.h"
 
 namespace cairn::engine {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/heap_testing.h"
+#include "base/heap_testing.h"
 #include "engine/options.h"
 
 namespace cairn::engine {

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "base/heap_testing.h"
 #include "store/compaction_interrupt.h"
 #include "store/store_testing.h"
 
@@ -256,6 +257,35 @@ TEST_F(StoreTest, SavepointsUndoWhatCameAfterThem) {
   ASSERT_TRUE(txn->Commit(Durability::kOs).ok());
   EXPECT_EQ(Get("a"), "1");
   EXPECT_EQ(Get("b"), "-");
+}
+
+// Of a connection that goes on with the same object.
+TEST_F(StoreTest, WhatATransactionHasUndoneKeepsNoMemory) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizers' allocator";
+  constexpr int64_t kBulkBytes = int64_t{64} << 20;
+  auto txn = store->BeginWrite();
+  const auto undo_bulk = [&] {
+    ASSERT_TRUE(txn->Put(Family::kData, "a", "1").ok());
+    txn->SetSavepoint();
+    const std::string value(size_t{1} << 20, 'v');
+    for (int64_t bytes = 0; bytes < kBulkBytes; bytes += 1 << 20) ASSERT_TRUE(txn->Put(Family::kData, "b", value).ok());
+    ASSERT_TRUE(txn->RollbackToSavepoint().ok());
+  };
+  for (const bool prepares : {false, true}) {
+    for (const bool commits : {false, true}) {
+      SCOPED_TRACE(std::to_string(prepares) + std::to_string(commits));
+      const int64_t before = HeapBytes();
+      ASSERT_NO_FATAL_FAILURE(undo_bulk());
+      ASSERT_GT(HeapBytes() - before, kBulkBytes);  // else there is nothing to be seen
+      if (prepares) {
+        ASSERT_TRUE(txn->Prepare("x", Durability::kOs).ok());
+        EXPECT_LT(HeapBytes() - before, kBulkBytes / 4);
+      }
+      ASSERT_TRUE((commits ? txn->Commit(Durability::kOs) : txn->Rollback()).ok());
+      EXPECT_LT(HeapBytes() - before, kBulkBytes / 4);
+      txn->Restart();
+    }
+  }
 }
 
 TEST_F(StoreTest, AnEmptyTransactionCommitsToNothing) {

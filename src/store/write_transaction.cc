@@ -21,8 +21,11 @@
 namespace cairn::store {
 namespace {
 
-// A transaction object that grew beyond this is given back instead of reused.
+// A batch that takes more memory than this is given back instead of reused.
 constexpr uint64_t kReusedBytesMax = uint64_t{1} << 20;
+
+// Not by its size: what was undone has left it, and its memory has not.
+bool IsLarge(const rocks::WriteBatch& batch) { return batch.Data().capacity() > kReusedBytesMax; }
 
 Urgency UrgencyOf(const rocks::WriteBatch& batch) {
   return batch.HasPut() ? Urgency::kNormal : Urgency::kRemovesRows;
@@ -300,13 +303,15 @@ void WriteTransaction::Finish(bool reusable) {
   ordered_.store(false, std::memory_order_relaxed);
   savepoints_.clear();
   load_.reset();
-  const bool large = size_bytes_max_ > kReusedBytesMax;
-  if (large) open_batch_.reset();
-  if (open_batch_ != nullptr) open_batch_->Clear();
-  if (!reusable || large) rocks_.reset();
+  EmptyOpenBatch();
+  if (rocks_ != nullptr && (!reusable || IsLarge(*PlainBatch(*rocks_)))) rocks_.reset();
   batch_ = open_batch_.get();
-  size_bytes_max_ = 0;
   state_ = State::kFinished;
+}
+
+void WriteTransaction::EmptyOpenBatch() {
+  if (open_batch_ != nullptr && IsLarge(*open_batch_)) open_batch_.reset();
+  if (open_batch_ != nullptr) open_batch_->Clear();
 }
 
 // RocksDB's transaction comes to be here, and takes the changes over.
@@ -333,11 +338,7 @@ Status WriteTransaction::Prepare(ByteView name, Durability durability) {
     return FromRocks(status);
   }
   batch_ = PlainBatch(*rocks_);
-  if (size_bytes() > kReusedBytesMax) {
-    open_batch_.reset();
-  } else {
-    open_batch_->Clear();
-  }
+  EmptyOpenBatch();
   if (durability != Durability::kSync) impl.log_writes_without_sequence.fetch_add(1, std::memory_order_relaxed);
   name_ = name;
   state_ = State::kPrepared;
@@ -355,12 +356,11 @@ Status WriteTransaction::WriteAll(Durability durability) {
 }
 
 Status WriteTransaction::Commit(Durability durability) {
-  size_bytes_max_ = size_bytes();
   // What is prepared must be able to end, whatever little space there is.
   const bool prepared = state_ == State::kPrepared;
   if (!prepared && !HasWrites()) return Rollback();
   auto& impl = *store_->impl_;
-  CAIRN_RETURN_IF_ERROR(impl.gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes_max_));
+  CAIRN_RETURN_IF_ERROR(impl.gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes()));
   if (load_ != nullptr) {
     CAIRN_RETURN_IF_ERROR(StageLoad());
     // What is taken over is there for good, so the commit must be.
@@ -398,7 +398,6 @@ Status WriteTransaction::BringLoad(const Status& committed) {
 }
 
 Status WriteTransaction::Rollback() {
-  size_bytes_max_ = size_bytes();
   rocks::Status status;
   // An open one has nothing on disk: forgetting it is rolling it back, also after a failed Prepare.
   const bool prepared = state_ == State::kPrepared;

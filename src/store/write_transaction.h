@@ -142,6 +142,7 @@ class WriteTransaction {
   // Before one.
   Status CheckChange() const;
   void Finish(bool reusable);
+  void EmptyOpenBatch();
   // Of Commit: all changes but those of a load, into the log and the memtables.
   Status WriteAll(Durability durability);
   Status StageLoad();
@@ -158,7 +159,6 @@ class WriteTransaction {
   mutable std::atomic<bool> ordered_{false};
   mutable ChangeIndex index_;            // while ordered_
   std::vector<uint64_t> savepoints_;     // the batch's bytes at each
-  uint64_t size_bytes_max_ = 0;
   std::string name_;
   std::unique_ptr<PendingLoad> load_;
   uint64_t load_offset_ = 0;  // the batch's bytes before its record

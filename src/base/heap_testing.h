@@ -2,7 +2,11 @@
 // For tests of the C library's heaps.
 #pragma once
 
-namespace cairn::engine {
+#include <malloc.h>
+
+#include <cstdint>
+
+namespace cairn {
 
 // A sanitizer's allocator stands in for the heaps.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -11,4 +15,10 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-}  // namespace cairn::engine
+// In use by the process. Unless kSanitized, as this sees the C library's heaps alone.
+inline int64_t HeapBytes() {
+  const struct mallinfo2 heaps = mallinfo2();
+  return static_cast<int64_t>(heaps.uordblks + heaps.hblkhd);
+}
+
+}  // namespace cairn
