@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/index_bounds.h"
 #include "catalog/catalog_batch.h"
 #include "catalog/column_history.h"
 #include "catalog/dictionary_keys.h"
@@ -149,7 +148,7 @@ Status Catalog::LoadDef(const std::string& name, TableDef* def) {
   return DecodeTableDef(value.view(), def);
 }
 
-// Makes the live object of a table: its counters and, for a hidden primary key, the next row id.
+// Makes the live object of a table: its counters and the next row id.
 Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table) {
   store::TableCounters counters;
   PinnedValue value;
@@ -160,23 +159,8 @@ Status Catalog::LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<
       recovered != recovered_auto_increment_next_.end()) {
     counters.auto_increment_next = std::max(counters.auto_increment_next, recovered->second);
   }
-  uint64_t next_row_id = 1;
-  if (def.HasHiddenPrimaryKey()) {
-    const IndexBounds bounds(def.indexes.front().id);
-    store::CursorOptions options;
-    options.lower_bound = bounds.lower();
-    options.upper_bound = bounds.upper();
-    store::Cursor cursor;
-    CAIRN_RETURN_IF_ERROR(store_->OpenCursor(Family::kData, options, &cursor));
-    cursor.SeekToLast();
-    CAIRN_RETURN_IF_ERROR(cursor.status());
-    if (cursor.Valid()) {
-      if (cursor.key().size() != 12) return Status::Corruption("the hidden primary key of " + def.name + " is malformed");
-      next_row_id = LoadBe64(cursor.key().data() + 4) + 1;
-    }
-    const auto taken = taken_row_ids_.find(def.indexes.front().id);
-    if (taken != taken_row_ids_.end()) next_row_id = std::max(next_row_id, taken->second + 1);
-  }
+  uint64_t next_row_id;
+  CAIRN_RETURN_IF_ERROR(FindNextRowId(def, &next_row_id));
   const std::string name = def.name;
   std::vector<uint64_t> index_visible_since;
   for (const IndexDef& index : def.indexes) {

@@ -183,6 +183,7 @@ class Catalog {
   Status AssignTableId(TableDef* def);
   Status AssignIndexIds(TableDef* def);
   void PutNextIds(store::Batch* batch);
+  Status FindNextRowId(const TableDef& def, uint64_t* next) const;
   Status LoadDef(const std::string& name, TableDef* def);
   Status LoadTable(TableDef def, uint64_t visible_since, std::shared_ptr<Table>* table);
   void MergeLiveCounters(const TableDef& def, store::Batch* batch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Which ids tables and indexes get.
+// Which ids tables, indexes and rows without a primary key get.
 #include <algorithm>
 #include <string>
 
@@ -119,6 +119,24 @@ void Catalog::PutNextIds(Batch* batch) {
   bytes.AppendVarint(next_table_id_);
   bytes.AppendVarint(next_index_id_);
   batch->Put(Family::kDictionary, KindKey(RecordKind::kNextIds), bytes.view());
+}
+
+// After all that ever had one, as far as anything is left of them: whoever looked for the last row that is still there would walk over all
+// that were removed behind it, while everybody waits for the dictionary.
+Status Catalog::FindNextRowId(const TableDef& def, uint64_t* next) const {
+  *next = 1;
+  if (!def.HasHiddenPrimaryKey()) return Status::Ok();
+  const IndexId index = def.indexes.front().id;
+  const IndexBounds bounds(index);
+  std::string last;
+  CAIRN_RETURN_IF_ERROR(store_->FindLastVersion(bounds.lower(), bounds.upper(), &last));
+  if (!last.empty()) {
+    if (last.size() != 12) return Status::Corruption("the hidden primary key of " + def.name + " is malformed");
+    *next = LoadBe64(last.data() + 4) + 1;
+  }
+  const auto taken = taken_row_ids_.find(index);
+  if (taken != taken_row_ids_.end()) *next = std::max(*next, taken->second + 1);
+  return Status::Ok();
 }
 
 }  // namespace cairn::catalog

@@ -120,6 +120,9 @@ class Store {
   // Whether the range of the data family has anything at all, also what was removed and has not been compacted yet. Costs a seek,
   // however much that is. Ranges that were dropped whole (Batch::DeleteRange) may have something for a while.
   Status HasVersions(ByteView begin, ByteView end, bool* has) const;
+  // The last key of the range that the data family has anything of, also if that was removed and has not been
+  // compacted yet; empty: none. Costs a seek, however much was removed.
+  Status FindLastVersion(ByteView begin, ByteView end, std::string* key) const;
 
   // Flushes the memtable, or compacts level 0, when reads since have lost the time that takes, or part of it before all went idle
   // (store/read_pressure.h). To be called a few times a second, by one thread at a time; a compaction is

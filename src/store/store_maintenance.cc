@@ -9,8 +9,10 @@
 #include <rocksdb/experimental.h>
 
 #include "store/compaction_interrupt.h"
+#include "store/cursor_bounds.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
+#include "store/visible_iterator.h"
 
 namespace cairn::store {
 namespace {
@@ -110,6 +112,15 @@ Status Store::HasVersions(ByteView begin, ByteView end, bool* has) const {
   }
   *has = at->Valid() && ToView(rocks::ExtractUserKey(at->key())) < end;
   return Status::Ok();
+}
+
+Status Store::FindLastVersion(ByteView begin, ByteView end, std::string* key) const {
+  CursorBounds bounds;
+  const rocks::ReadOptions read = bounds.MakeReadOptions({.lower_bound = begin, .upper_bound = end});
+  VisibleIterator versions(&impl_->walked);
+  versions.Open(impl_->SourceOf(Family::kData), read);
+  key->assign(versions.FindLastVersion());
+  return versions.status();
 }
 
 Status Store::EstimateRanges(Family family, std::span<const KeyRange> ranges,

@@ -144,6 +144,36 @@ TEST_F(StoreTest, DroppingARangeLeavesItsNeighbours) {
   EXPECT_EQ(Forward(cursor), "a=1 c=3");
 }
 
+TEST_F(StoreTest, TheLastVersionOfARangeIsFoundThoughItIsRemoved) {
+  const auto last = [this](ByteView begin, ByteView end) {
+    std::string key = "before";
+    const Status status = store->FindLastVersion(begin, end, &key);
+    return status.ok() ? key : status.ToString();
+  };
+  EXPECT_EQ(last("b", "c"), "");
+  for (const char* key : {"a", "b1", "b2", "c"}) ASSERT_TRUE(Put(key, "v").ok());
+  EXPECT_EQ(last("b", "c"), "b2");
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  EXPECT_EQ(last("b", "c"), "b2");
+  ASSERT_TRUE(Put("b3", "v").ok());
+  for (const char* key : {"b2", "b3"}) ASSERT_TRUE(Delete(key).ok());
+  for (const bool in_files : {false, true}) {
+    SCOPED_TRACE(in_files);
+    if (in_files) {
+      ASSERT_TRUE(store->FlushMemtables().ok());
+    }
+    EXPECT_EQ(last("b", "c"), "b3");
+    EXPECT_EQ(last("b", "b3"), "b2");
+    EXPECT_EQ(last("b", "b2"), "b1");
+    EXPECT_EQ(last("b", "b1"), "");
+    EXPECT_EQ(last("b4", "c"), "");
+    EXPECT_EQ(last("c", "d"), "c");
+    EXPECT_EQ(last("d", "e"), "");
+  }
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  EXPECT_EQ(last("b", "c"), "b1");
+}
+
 TEST_F(StoreTest, ACompactionEndsWhenItIsInterrupted) {
   // More than is written to a file at once.
   std::mt19937_64 random(1);

@@ -335,6 +335,19 @@ void VisibleIterator::SeekForPrev(ByteView key) {
 }
 
 void VisibleIterator::SeekToLast() {
+  SeekStreamToLast();
+  FindBackward();
+}
+
+ByteView VisibleIterator::FindLastVersion() {
+  SeekStreamToLast();
+  valid_ = false;
+  if (!StreamIsValid()) return ByteView();
+  const ByteView last = Parse(StreamKey()).key;
+  return last < lower_ ? ByteView() : last;
+}
+
+void VisibleIterator::SeekStreamToLast() {
   forward_ = stands_on_current_ = false;
   CountSeek();
   if (upper_.empty()) {
@@ -342,7 +355,6 @@ void VisibleIterator::SeekToLast() {
   } else {
     stream_->SeekForPrev(Target(upper_, rocks::kMaxSequenceNumber, kFirstType));
   }
-  FindBackward();
 }
 
 void VisibleIterator::Prev() {

@@ -69,6 +69,9 @@ class VisibleIterator final {
   ByteView value() const { return value_; }
   Status status() const;  // why it is not valid: ok at the end
 
+  // In place of a walk: the last key that there is any version of, seen or not. Empty: none, or an error. Dies as key() does.
+  ByteView FindLastVersion();
+
   // To be called for each entry that was looked at and is not to be seen: asks now and then whether to go on. False: the walk
   // has ended with kInterrupted.
   bool PassHidden();
@@ -136,6 +139,7 @@ class VisibleIterator final {
   rocks::Slice StreamValue() {
     return AskStream([](auto& stream) { return stream.value(); });
   }
+  void SeekStreamToLast();
   void Retreat() {
     AskStream([](auto& stream) { stream.Prev(); });
   }
