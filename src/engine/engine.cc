@@ -109,10 +109,6 @@ void Engine::StartBackgroundWork(const EngineOptions& options) {
       Report(log, LogLevel::kError, "cannot make the log durable: " + status.ToString());
     }
   });
-  worker_->Add(kReclaimTask, seconds(10), [this, log] {
-    const Status status = ReclaimDropped();
-    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot reclaim dropped tables: " + status.ToString());
-  });
   worker_->Add(kSpaceTask, seconds(1), [this] { store_->CheckFreeSpace(); });
   worker_->Add(kPaceTask, seconds(1), [this, log] {
     const Status status = store_->PaceCompactions(SteadyTimeUs());
@@ -133,7 +129,14 @@ void Engine::StartBackgroundWork(const EngineOptions& options) {
   }
   worker_->Add(kTrimTask, seconds(5), [trimmer = HeapTrimmer(heap_slack_bytes_)]() mutable { trimmer.Poll(); });
   worker_->Start();
-  // Has a thread of its own, as it may compact files.
+  // Has a thread of its own, as large tables' files take long to delete, and many tables too.
+  reclaimer_ = std::make_unique<jobs::Worker>();
+  reclaimer_->Add(kReclaimTask, seconds(10), [this, log] {
+    const Status status = ReclaimDropped();
+    if (!status.ok()) Report(log, LogLevel::kWarning, "cannot reclaim dropped tables: " + status.ToString());
+  });
+  reclaimer_->Start();
+  // So has this, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();
   reliever_->Add(kReliefTask, milliseconds(100), [this, log, load = CoreLoad(cores_)]() mutable {
     const Status settled = store_->SettleLoad();
@@ -164,7 +167,7 @@ Status Engine::ReclaimDropped() {
   CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
   Status last_error;
   for (const IndexId index : dropped) {
-    if (worker_->stopping()) break;
+    if (reclaimer_->stopping()) break;
     const Status status = Reclaim(index);
     if (!status.ok()) {
       last_error = Status(status.code(), "index " + std::to_string(index.value) + ": " + std::string(status.message()));
@@ -197,13 +200,15 @@ void Engine::NameKeepersOfLogs() {
   }
 }
 
-void Engine::WakeReclaimer() { worker_->Wake(kReclaimTask); }
+void Engine::WakeReclaimer() { reclaimer_->Wake(kReclaimTask); }
 
 Engine::~Engine() {
   if (reliever_) {
     store_->StopRelief();
     reliever_->Stop();
   }
+  if (reclaimer_) reclaimer_->Stop();
+  // Last, as the log is to be durable within a second however long the others take.
   if (worker_) worker_->Stop();
   if (catalog_) {
     const Status status = catalog_->SaveCounters();

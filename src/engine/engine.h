@@ -22,10 +22,10 @@ namespace cairn::engine {
 // prepared), background work. Stopping goes the other way round.
 //
 // Background work: once a second the log is made durable, so that commits with less than full
-// durability are at risk for no longer; indexes of dropped tables are removed; the
-// disk's free space is looked at; what could not be rolled back is tried again; what is prepared is shown to
-// who asked for it, and named if it keeps logs beyond measure. Ten times a second it is looked whether reads have
-// paid for a flush or a compaction.
+// durability are at risk for no longer; the disk's free space is looked at; what could not be rolled back is tried
+// again; what is prepared is shown to who asked for it, and named if it keeps logs beyond measure. Ten times a
+// second it is looked whether reads have paid for a flush or a compaction. Indexes of dropped tables are removed when
+// there are any. What may take long of that holds up nothing else: each has a thread.
 //
 // Thread rule: accessors from any thread; destruction when no transaction, cursor or call is left.
 class Engine {
@@ -61,7 +61,8 @@ class Engine {
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<catalog::Catalog> catalog_;
   std::unique_ptr<txn::TransactionManager> transactions_;
-  std::unique_ptr<jobs::Worker> worker_;
+  std::unique_ptr<jobs::Worker> worker_;  // of what is short
+  std::unique_ptr<jobs::Worker> reclaimer_;
   std::unique_ptr<jobs::Worker> reliever_;
   uint64_t sort_memory_bytes_ = 0;
   unsigned cores_ = 1;

@@ -4,11 +4,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -28,6 +31,27 @@ using Code = Status::Code;
 using codec::ColumnType;
 using store::Durability;
 using store::Family;
+
+// Holds up who logs a line that begins so, until it is released.
+class HoldingLog final : public LogSink {
+ public:
+  explicit HoldingLog(std::string_view beginning) : beginning_(beginning) {}
+  void Log(LogLevel, std::string_view line) override {
+    if (!line.starts_with(beginning_)) return;
+    held_.test_and_set();
+    held_.notify_all();
+    released_.wait(false);
+  }
+  void AwaitHeld() { held_.wait(false); }
+  void Release() {
+    released_.test_and_set();
+    released_.notify_all();
+  }
+
+ private:
+  const std::string_view beginning_;
+  std::atomic_flag held_, released_;
+};
 
 class EngineTest : public ::testing::Test {
  protected:
@@ -111,6 +135,11 @@ class EngineTest : public ::testing::Test {
     return indexes;
   }
 
+  uint64_t LogSyncs() {
+    const std::vector<store::NamedNumber> numbers = engine->store().Statistics();
+    return std::ranges::find(numbers, std::string("wal_synced"), &store::NamedNumber::name)->value;
+  }
+
   // The names and contents of what a start must not touch.
   std::string Contents() const {
     std::map<std::string, std::string> files;
@@ -170,6 +199,26 @@ TEST_F(EngineTest, DroppedTablesGiveTheirKeysBack) {
   EXPECT_EQ(Dropped().size(), 0u);
   EXPECT_EQ(EntryCount(dropped->def()), 0u);
   EXPECT_EQ(EntryCount(kept->def()), 1000u);
+}
+
+// Deleting a large table's files may take minutes. Here it is what the reclaimer says that takes long.
+TEST_F(EngineTest, WhileDroppedTablesAreReclaimedTheLogIsMadeDurable) {
+  HoldingLog holding("cannot reclaim dropped tables");
+  options.log = &holding;
+  MustStart();
+  store::Batch batch(engine->store());
+  batch.Put(Family::kDictionary, catalog::KindKey(catalog::RecordKind::kDroppedIndex) + "no index", ByteView());
+  EXPECT_TRUE(engine->store().Write(batch, Durability::kSync).ok());
+  engine->WakeReclaimer();
+  holding.AwaitHeld();
+  const auto table = Create("d/t");
+  const uint64_t before = LogSyncs();
+  AddRows(table, 0, 10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (LogSyncs() == before && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_GT(LogSyncs(), before);
+  holding.Release();
+  engine.reset();  // before its log
 }
 
 // As a connection drops a temporary table in the midst of a transaction.

@@ -51,7 +51,7 @@ TEST_F(DropRangeTest, RepeatingWritesNothing) {
   EXPECT_EQ(All(), "a=1 c=1");
 }
 
-// It is one thread that drops ranges, makes the log durable and watches the free space.
+// Those that are dropped after it wait.
 TEST_F(DropRangeTest, ManyRemovedRowsAreNotWalkedOver) {
   constexpr int kRows = 4 * CursorOptions::kHiddenPerPoll;
   for (const bool in_files : {false, true}) {
