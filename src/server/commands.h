@@ -33,4 +33,7 @@ inline bool DefinesTables(int command) {
   }
 }
 
+// Whether the statement may copy rows into a table that it makes.
+inline bool FillsNewTable(int command) { return DefinesTables(command) || command == SQLCOM_CREATE_TABLE; }
+
 }  // namespace cairn::server

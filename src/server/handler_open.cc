@@ -2,6 +2,7 @@
 // What the engine can do, and opening and closing of tables.
 #include "server/handler.h"
 
+#include "server/commands.h"
 #include "server/errors.h"
 #include "server/table_map.h"
 
@@ -171,7 +172,9 @@ int Handler::extra(ha_extra_function operation) {
     case HA_EXTRA_IGNORE_DUP_KEY:
     case HA_EXTRA_WRITE_CAN_REPLACE:
     case HA_EXTRA_INSERT_WITH_UPDATE: tolerates_duplicates_ = true; break;
-    case HA_EXTRA_BEGIN_COPY: copy_begun_ = true; break;
+    // Also said of a history partition that the server adds before a statement writes (SYSTEM_TIME ... AUTO). Nothing is copied into that, and
+    // the transaction is the user's.
+    case HA_EXTRA_BEGIN_COPY: copy_begun_ = FillsNewTable(thd_sql_command(ha_thd())); break;
     case HA_EXTRA_BEGIN_ALTER_IGNORE_COPY: copy_begun_ = copy_ignores_duplicates_ = true; break;
     case HA_EXTRA_END_COPY: return FinishLoad();
     case HA_EXTRA_ABORT_COPY: EndCopy(); break;
