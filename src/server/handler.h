@@ -200,6 +200,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   txn::Transaction& ActiveTransaction();
   int BeginStatement(THD* thd);
+  int BeginUntold();
   void SetReadMode(bool locking, txn::LockMode mode, bool skip_locked);
   void BindReader(bool is_only_look = false);
   bool IsSequence() const;

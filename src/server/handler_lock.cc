@@ -135,6 +135,10 @@ int Handler::BeginStatement(THD* thd) {
   return 0;
 }
 
+// The server's handler of sequences passes on that its table is locked, but not that a statement begins. Nothing is locked when the row of a new
+// temporary one is written, nor under LOCK TABLES when a temporary one is opened once more.
+int Handler::BeginUntold() { return session_ == nullptr ? BeginStatement(ha_thd()) : 0; }
+
 int Handler::external_lock(THD* thd, int lock_type) {
   locked_for_writes_ = writes_rows_ = lock_type == F_WRLCK;
   if (lock_type == F_UNLCK) {

@@ -16,10 +16,11 @@ constexpr size_t kIndexIdBytes = 4;
 
 // --- What to decode ---
 
-// A statement that writes needs whole rows: it encodes them again.
+// A statement that writes needs whole rows: it encodes them again. Before it writes a sequence's row, the server compares it with the one that
+// there is, also where it has not said that it writes (BeginUntold).
 ColumnSet Handler::WantedColumns() const {
   const size_t column_count = access_->layout().columns.size();
-  if (WritesRows()) return ColumnSet::All(column_count);
+  if (WritesRows() || IsSequence()) return ColumnSet::All(column_count);
   ColumnSet wanted(column_count);
   for (uint column = 0; column < column_count; ++column) {
     if (bitmap_is_set(table->read_set, column)) wanted.Add(column);
@@ -153,6 +154,7 @@ int Handler::rnd_init(bool scan) {
   const int command = thd_sql_command(ha_thd());
   const bool copies = command == SQLCOM_ALTER_TABLE || command == SQLCOM_CREATE_INDEX || command == SQLCOM_DROP_INDEX;
   if (copies && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  if (const int error = BeginUntold(); error != 0) return error;
   BindReader();
   MakePlans(0, false);
   scan_started_ = false;

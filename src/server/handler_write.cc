@@ -54,10 +54,7 @@ Status Handler::CommitCopiedRows() {
 }
 
 int Handler::write_row(const uchar* record) {
-  // The server writes the row of a new temporary sequence without having said that a statement begins.
-  if (session_ == nullptr) {
-    if (const int error = BeginStatement(ha_thd()); error != 0) return error;
-  }
+  if (const int error = BeginUntold(); error != 0) return error;
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
