@@ -199,6 +199,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   unsigned IndexOf(uint key) const;
 
   txn::Transaction& ActiveTransaction();
+  int EndAutonomous();
   int BeginStatement(THD* thd);
   int BeginUntold();
   void SetReadMode(bool locking, txn::LockMode mode, bool skip_locked);

@@ -97,6 +97,10 @@ txn::Transaction& Handler::ActiveTransaction() {
   return *autonomous_;
 }
 
+// Ends what a sequence's own transaction has left: a change that was refused, or a view. A later statement under the same lock would take the
+// one for written, and see by the other what is past.
+int Handler::EndAutonomous() { return autonomous_ && autonomous_->is_active() ? Fail(autonomous_->Rollback()) : 0; }
+
 // A temporary table that a transaction has made after it took its view. Nobody else changes it, so that what there is is what may be
 // seen, as locking reads do. (ALTER TABLE ends the transaction.)
 bool Handler::IsYoungTemporary() {
@@ -145,9 +149,7 @@ int Handler::external_lock(THD* thd, int lock_type) {
     LeaveSession();
     // An open HANDLER waits for its next statement without a reset.
     if (thd_sql_command(thd) == SQLCOM_HA_READ) reader_.Reset();
-    if (autonomous_ && autonomous_->is_active()) {
-      return Fail(autonomous_->Rollback());
-    }
+    if (const int error = EndAutonomous(); error != 0) return error;
     return CheckLoadEnded();
   }
   if (lock_type == F_WRLCK && !locking_) SetReadMode(true, txn::LockMode::kExclusive, false);

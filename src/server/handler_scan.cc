@@ -165,10 +165,11 @@ int Handler::rnd_init(bool scan) {
   return 0;
 }
 
+// A sequence's row is changed within a walk.
 int Handler::rnd_end() {
   scan_.Close();
   row_condition_in_use_ = false;
-  return 0;
+  return EndAutonomous();
 }
 
 int Handler::rnd_next(uchar* record) {
