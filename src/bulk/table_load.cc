@@ -26,9 +26,12 @@ std::unique_ptr<ExternalSorter> TableLoad::NewSorter() const {
 }
 
 std::unique_ptr<SortedLoad> TableLoad::NewFiles() const {
-  return std::make_unique<SortedLoad>(
-      store_, Family::kData,
-      store::SortedLoadOptions{.few_files = options_.by_files, .loads_at_once = options_.tables_at_once});
+  // What large files keep in memory would be there once for each table.
+  const bool few_files = options_.tables_at_once == 1;
+  return std::make_unique<SortedLoad>(store_, Family::kData,
+                                      store::SortedLoadOptions{.few_files = few_files,
+                                                               .all_at_once = options_.by_files,
+                                                               .loads_at_once = options_.tables_at_once});
 }
 
 Status TableLoad::Add(const dml::RowRef& row) {
@@ -176,7 +179,7 @@ Status TableLoad::FinishFiles() {
 Status TableLoad::Finish(const LoadTarget& target) {
   if (!by_files()) return PutAll(target);
   CAIRN_RETURN_IF_ERROR(FinishFiles());
-  return load_->Ingest();
+  return load_->Ingest(options_.interrupted);
 }
 
 }  // namespace cairn::bulk

@@ -22,11 +22,11 @@ namespace cairn::bulk {
 struct LoadOptions {
   // For sorting, shared by all indexes of the table.
   uint64_t memory_bytes = uint64_t{32} << 20;
-  // Asked now and then while rows are taken and sorted; true ends it with kInterrupted. Optional.
+  // Asked now and then while rows are taken and sorted, and while their files wait for places; true ends it with kInterrupted. Optional.
   std::function<bool()> interrupted;
   // So many tables, this one included, are filled at the same time.
   unsigned tables_at_once = 1;
-  // Rows go into files from the first on.
+  // Rows go into files from the first on, which are for a PendingLoad.
   bool by_files = false;
 };
 
@@ -45,14 +45,15 @@ struct LoadDuplicate {
   std::string row_value;
 };
 
-// Takes the rows of a table in any order and puts them and their index entries into the store, all at
-// once, when Finish() is called; until then nothing is there. Rows are encoded once. Those that
+// Takes the rows of a table in any order and puts them and their index entries into the store when
+// Finish() is called; until then nothing is there. Rows are encoded once. Those that
 // come in the order of their primary keys are written to sorted files at once; others, and the entries
 // of secondary indexes, are sorted within bounded memory. Up to kSmallBytes of entries
 // are given to a LoadTarget instead: files of few entries would cost more than they save.
 //
-// The caller answers for it that the table is empty, that nobody else can use it, and that no
-// read view older than Finish() will ever look at it (store/sorted_load.h).
+// The caller answers for it that the table is empty, that nobody else can use it, that no
+// read view older than Finish() will ever look at it, and that the table goes if Finish() fails, or a crash comes before
+// that has ended (store/sorted_load.h).
 //
 // Lifetime: not longer than the store. Thread rule: one thread at a time.
 // Errors: kDuplicateKey (see duplicate()), kInterrupted, those of SortedLoad and ExternalSorter. After an

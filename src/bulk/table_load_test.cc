@@ -237,5 +237,31 @@ TEST_F(TableLoadTest, CanBeInterruptedWhileItPutsLateRowsInPlace) {
   ExpectNothing();
 }
 
+// Of the few rows it asks at no other time.
+TEST_F(TableLoadTest, CanBeInterruptedWhileItsFilesWaitForPlaces) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=5;level0_stop_writes_trigger=20";
+  Reopen();
+  ASSERT_EQ(store->FreeLevel0Places(), 0u);
+  auto load = std::make_unique<TableLoad>(
+      *store, access, LoadOptions{.memory_bytes = uint64_t{6} << 20, .interrupted = [] { return true; }, .by_files = true});
+  ASSERT_TRUE(AddAll(*load, Rows(10)).ok());
+  EXPECT_EQ(Finish(*load).code(), Code::kInterrupted);
+  load.reset();
+  ExpectNothing();
+}
+
+// As places in level 0 may be. Several tables at once would have much in memory.
+TEST_F(TableLoadTest, FilesOfOneTableAreFew) {
+  options.expert_family_options = "target_file_size_base=2500";
+  Reopen();
+  const auto count_files = [this](unsigned tables) {
+    TableLoad load(*store, access, LoadOptions{.memory_bytes = uint64_t{6} << 20, .interrupted = {}, .tables_at_once = tables});
+    EXPECT_TRUE(AddAll(load, Rows(kManyRows)).ok());
+    EXPECT_TRUE(load.FinishFiles().ok());
+    return load.files().file_count();
+  };
+  EXPECT_LT(count_files(1), count_files(2));
+}
+
 }  // namespace
 }  // namespace cairn::bulk

@@ -130,7 +130,9 @@ Status IndexBuilder::NoteDuplicate(size_t index, ByteView primary_key, const sto
 
 Status IndexBuilder::Load(size_t index, Sorting* sorting) {
   const codec::IndexCodec& codec = codecs_[index];
-  store::SortedLoad load(store_, Family::kData);
+  // A plain index has the greatest id of all, so that nothing in the last level is in the way of its files.
+  const bool few_files = indexes_[index].kind != IndexKind::kSecondary;
+  store::SortedLoad load(store_, Family::kData, {.few_files = few_files});
   ByteBuffer key;
   codec.EncodeIndexPrefix(&key);
   Status status = sorting->sorter->Finish([&](ByteView rest, ByteView value) {
@@ -147,7 +149,7 @@ Status IndexBuilder::Load(size_t index, Sorting* sorting) {
     return NoteDuplicate(index, primary_key.view(), &snapshot_);
   }
   CAIRN_RETURN_IF_ERROR(std::move(status));
-  return load.Ingest();
+  return load.Ingest(options_.interrupted);
 }
 
 Status IndexBuilder::Fill() {

@@ -19,7 +19,7 @@ namespace cairn::ddl {
 struct BuildOptions {
   // For sorting, shared by all indexes that are built together.
   uint64_t sort_memory_bytes = uint64_t{32} << 20;
-  // Asked between rows; true ends the call with kInterrupted. Optional.
+  // Asked between rows, and while files wait for places; true ends the call with kInterrupted. Optional.
   std::function<bool()> interrupted;
 };
 

@@ -395,5 +395,21 @@ TEST_F(IndexBuilderTest, CanBeInterrupted) {
   ExpectWhole();
 }
 
+// Of the few rows it asks at no other time.
+TEST_F(IndexBuilderTest, CanBeInterruptedWhileItsFilesWaitForPlaces) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=5;level0_stop_writes_trigger=20";
+  CrashAll();
+  OpenAll();
+  OpenCatalog();
+  FindAndBind();
+  ASSERT_EQ(store->FreeLevel0Places(), 0u);
+  for (int id = 0; id < 10; ++id) CommitOne(id, Row{id, id, 0});
+  auto builder = NewBuilder({.interrupted = [] { return true; }});
+  ASSERT_TRUE(builder->Begin().ok());
+  EXPECT_EQ(builder->Fill().code(), Code::kInterrupted);
+  builder.reset();
+  ExpectWhole();
+}
+
 }  // namespace
 }  // namespace cairn::ddl

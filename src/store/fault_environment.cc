@@ -46,6 +46,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
     if (frozen_) return rocks::IOStatus::OK();
     std::lock_guard lock(mutex_);
     if (auto status = JudgeName(to); !status.ok()) return status;
+    if (refuses_links_) return rocks::IOStatus::IOError("simulated lack of links for " + to);
     rocks::IOStatus status = target()->LinkFile(from, to, options, dbg);
     if (status.ok()) NoteCreation(to);
     return status;
@@ -189,6 +190,7 @@ class FaultEnvironment::Faults final : public rocks::FileSystemWrapper {
   }
 
   std::atomic<bool> frozen_{false};
+  std::atomic<bool> refuses_links_{false};
   std::atomic<uint64_t> free_bytes_{uint64_t{1} << 40};
 
  private:
@@ -422,6 +424,7 @@ void FaultEnvironment::Heal() {
   faults_->FailWrites(std::string(), 0);
   faults_->FailNames(std::string(), 0);
 }
+void FaultEnvironment::RefuseLinks() { faults_->refuses_links_ = true; }
 void FaultEnvironment::LoseNames() { faults_->LoseNames(); }
 void FaultEnvironment::KeepUnsynced(const std::string& part) { faults_->KeepUnsynced(part); }
 void FaultEnvironment::ZeroUnsyncedLogs() { faults_->ZeroUnsyncedLogs(); }

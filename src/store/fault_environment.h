@@ -44,6 +44,8 @@ class FaultEnvironment final : public Environment {
   // The same of creations, links, renames, removals and syncs of folders.
   void FailNames(const std::string& part, uint64_t count);
   void Heal();
+  // From now on the file system has no links, and tells of that as FAT does.
+  void RefuseLinks();
   // The next writer that appends to a file whose path contains `part` waits, until ReleaseWrites().
   void HoldWrites(const std::string& part);
   // The same of who syncs one, instead.

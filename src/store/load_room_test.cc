@@ -55,6 +55,29 @@ class LoadRoomTest : public ::testing::Test, public LoadFixture {
     ASSERT_TRUE(store->FlushMemtables().ok());
     ASSERT_EQ(Level0Files(), 1);
   }
+  // Each row in a file of its own.
+  static Status FillFiles(SortedLoad& load, uint32_t index, int files) {
+    for (int row = 0; row < files; ++row) {
+      CAIRN_RETURN_IF_ERROR(load.Add(Key(index, row), "ingested"));
+      CAIRN_RETURN_IF_ERROR(load.CutFile());
+    }
+    return load.Finish();
+  }
+  // Of those, how many are there.
+  int Ingested(uint32_t index, int files) {
+    int found = 0;
+    for (int row = 0; row < files; ++row) found += Get(Key(index, row)) == "ingested";
+    return found;
+  }
+  uint64_t LargestFileBytes() {
+    uint64_t largest_bytes = 0;
+    for (const std::string& path : env.Files("/db/temporary", ".sst")) {
+      uint64_t bytes = 0;
+      EXPECT_TRUE(env.rocks_env()->GetFileSize(path, &bytes).ok()) << path;
+      largest_bytes = std::max(largest_bytes, bytes);
+    }
+    return largest_bytes;
+  }
   // Opens a store in which writers stop at 14 files of level 0, where 13 are, with no room for compactions; the load has two.
   void PrepareLoadThatFillsLevel0(std::unique_ptr<WriteTransaction>* transaction) {
     options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
@@ -179,6 +202,102 @@ TEST_F(LoadRoomTest, TwoThatAreCommittedAtOnce) {
   EXPECT_EQ(Get(Key(89, 0)), "loaded");
 }
 
+// Files of a copy, or an index, that are many more than level 0 takes.
+TEST_F(LoadRoomTest, AnIngestionHoldsNobodyUp) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=14;level0_stop_writes_trigger=14";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+  constexpr int kFiles = 40;
+  {
+    SortedLoad load(*store, Family::kData);
+    ASSERT_TRUE(FillFiles(load, 1, kFiles).ok());
+    const Status status = load.Ingest();
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(load.file_count(), 0u);
+  }
+  const std::string stalls = store->TextProperty(Family::kData, "rocksdb.cf-write-stall-stats");
+  EXPECT_NE(stalls.find(" l0-file-count-limit-stops: 0,"), std::string::npos) << stalls;
+  EXPECT_TRUE(env.Files("/db/temporary", ".sst").empty());
+  EXPECT_EQ(Ingested(1, kFiles), kFiles);
+  Crash();
+  Open();
+  EXPECT_EQ(Ingested(1, kFiles), kFiles);
+}
+
+// Level 0 has one place, and too few files to be compacted.
+TEST_F(LoadRoomTest, WhoWaitsForAPlaceCanBeInterrupted) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=8;level0_stop_writes_trigger=20";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+  ASSERT_NO_FATAL_FAILURE(FillLevel0(2));
+  ASSERT_EQ(store->FreeLevel0Places(), 1u);
+  {
+    SortedLoad load(*store, Family::kData);
+    ASSERT_TRUE(FillFiles(load, 5, 3).ok());
+    int asked = 0;
+    const Status status = load.Ingest([&asked] { return ++asked == 3; });
+    EXPECT_TRUE(status.Is(Code::kInterrupted)) << status.ToString();
+    EXPECT_EQ(asked, 3);
+    EXPECT_EQ(load.file_count(), 2u);
+  }
+  EXPECT_EQ(Level0Files(), 3);
+  EXPECT_TRUE(env.Files("/db/temporary", ".sst").empty());
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  EXPECT_EQ(store->FreeLevel0Places(), 3u);
+  EXPECT_TRUE(CommitLoad().ok());  // nothing is counted on any more
+}
+
+TEST_F(LoadRoomTest, WhoWaitsForAPlaceIsRefusedWhereWritesAre) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=8;level0_stop_writes_trigger=20";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+  ASSERT_NO_FATAL_FAILURE(FillLevel0(3));
+  SortedLoad load(*store, Family::kData);
+  ASSERT_TRUE(FillFiles(load, 1, 1).ok());
+  const Status status = load.Ingest([this] {
+    env.SetFreeBytes(1000);
+    store->CheckFreeSpace();
+    return false;
+  });
+  EXPECT_TRUE(status.Is(Code::kNoSpace)) << status.ToString();
+  EXPECT_EQ(Ingested(1, 1), 0);
+}
+
+// Here none comes, as nothing is compacted.
+TEST_F(LoadRoomTest, NobodyWaitsForAPlaceForEver) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=8;level0_stop_writes_trigger=20";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+  ASSERT_NO_FATAL_FAILURE(FillLevel0(3));
+  ASSERT_EQ(store->FreeLevel0Places(), 0u);
+  SortedLoad load(*store, Family::kData, {.place_wait_us_max = 20'000});
+  ASSERT_TRUE(FillFiles(load, 1, 3).ok());
+  int asked = 0;
+  const Status status = load.Ingest([&asked] {
+    ++asked;
+    return false;
+  });
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(Ingested(1, 3), 3);
+}
+
+TEST_F(LoadRoomTest, AnIngestionLeavesThePlacesOfLoadsThatWait) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=9;level0_stop_writes_trigger=20";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(SpanTheRange());
+  ASSERT_EQ(store->FreeLevel0Places(), 4u);
+  auto transaction = store->BeginWrite();
+  ASSERT_TRUE(Attach(*transaction).ok());
+  SortedLoad load(*store, Family::kData);
+  ASSERT_TRUE(FillFiles(load, 5, 3).ok());
+  EXPECT_TRUE(load.Ingest([] { return true; }).Is(Code::kInterrupted));
+  EXPECT_EQ(load.file_count(), 1u);
+  EXPECT_EQ(store->FreeLevel0Places(), 2u);
+  ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  EXPECT_EQ(Loaded(), "all");
+}
+
 // However large it is, a load is not made of many files.
 TEST_F(LoadRoomTest, FilesAreFew) {
   options.expert_family_options = "target_file_size_base=20000";
@@ -212,15 +331,43 @@ TEST_F(LoadRoomTest, FilesGrowToEightTimesTheUsualSize) {
   SortedLoad load(*store, Family::kData, {.few_files = true});
   for (int row = 0; load.file_count() <= 64; ++row) ASSERT_TRUE(load.Add(Key(1, row), Incompressible(row, 1000)).ok());
   ASSERT_TRUE(load.Finish().ok());
-  uint64_t largest_bytes = 0;
-  for (const std::string& path : env.Files("/db/temporary", ".sst")) {
-    uint64_t bytes = 0;
-    ASSERT_TRUE(env.rocks_env()->GetFileSize(path, &bytes).ok()) << path;
-    largest_bytes = std::max(largest_bytes, bytes);
-  }
-  EXPECT_GT(largest_bytes, 8 * kUsualBytes);
+  EXPECT_GT(LargestFileBytes(), 8 * kUsualBytes);
   // And the block that reached it, the filter and the index.
-  EXPECT_LE(largest_bytes, 9 * kUsualBytes);
+  EXPECT_LE(LargestFileBytes(), 9 * kUsualBytes);
+}
+
+// But for the last ones of a load that must find places for all at once.
+TEST_F(LoadRoomTest, FilesGrowOnWhereTheyComeAllAtOnce) {
+  constexpr uint64_t kUsualBytes = 2500;
+  options.expert_family_options = "target_file_size_base=2500";
+  options.cores = 1;
+  Open();
+  for (const bool all_at_once : {false, true}) {
+    SortedLoad load(*store, Family::kData, {.few_files = true, .all_at_once = all_at_once});
+    for (int row = 0; load.file_count() <= 136; ++row) ASSERT_TRUE(load.Add(Key(1, row), Incompressible(row, 500)).ok());
+    ASSERT_TRUE(load.Finish().ok());
+    EXPECT_EQ(LargestFileBytes() > 16 * kUsualBytes, all_at_once) << LargestFileBytes();
+  }
+}
+
+// There would be twice the bytes for a while.
+TEST_F(LoadRoomTest, FilesThatMustBeCopiedNeedTheRoom) {
+  options.free_space_reserve_bytes = uint64_t{16} << 20;
+  Open();
+  env.RefuseLinks();
+  const auto ingest = [this] {
+    SortedLoad load(*store, Family::kData);
+    CAIRN_RETURN_IF_ERROR(load.Add(Key(1, 0), Incompressible(0, 3'000'000)));
+    CAIRN_RETURN_IF_ERROR(load.Finish());
+    env.SetFreeBytes(uint64_t{19} << 20);  // writes go on
+    return load.Ingest();
+  };
+  const size_t files_before = env.Files("/db", ".sst").size();
+  const Status status = ingest();
+  EXPECT_TRUE(status.Is(Code::kNoSpace)) << status.ToString();
+  EXPECT_EQ(env.Files("/db", ".sst").size(), files_before);
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  EXPECT_EQ(Get(Key(1, 0)), "-");
 }
 
 // No second passes, and nobody else looks at the disk.

@@ -3,6 +3,8 @@
 #include "store/sorted_load.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <system_error>
 #include <thread>
 
@@ -10,6 +12,7 @@
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/sst_file_writer.h>
 
+#include "base/clock.h"
 #include "store/entry_limits.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -20,16 +23,19 @@ namespace cairn::store {
 // Compression is two thirds of the work of a load; more threads than this have nothing left to do beside one that sorts.
 constexpr unsigned kCompressionThreadsMax = 4;
 // Where files are to be few, after so many they are twice as large, up to eight times: for a file's filter RocksDB keeps eight bytes of
-// memory for each entry until the file ends. Only a load that would else have more files than level 0 has places, and go row by row
-// through a memory that it does not fit into either, doubles on in its last ones.
+// memory for each entry until the file ends. Only a load that would else have more files than level 0 has places at once, and go row by
+// row through a memory that it does not fit into either, doubles on in its last ones.
 constexpr size_t kFilesBeforeDoubling = 8;
 constexpr size_t kDoublingsUsual = 3;
 constexpr size_t kFilesOfUsualSize = 120;
 
-static size_t DoublingsAfter(size_t files) {
-  const size_t late = files > kFilesOfUsualSize ? (files - kFilesOfUsualSize) / kFilesBeforeDoubling : 0;
+static size_t DoublingsAfter(size_t files, bool all_at_once) {
+  const size_t late = all_at_once && files > kFilesOfUsualSize ? (files - kFilesOfUsualSize) / kFilesBeforeDoubling : 0;
   return std::min(files / kFilesBeforeDoubling, kDoublingsUsual) + late;
 }
+
+// Who waits for places in level 0 looks for them so often.
+constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
 
 // After so many bytes of entries the gate is asked again. What counts there is how many bytes they have become in the file.
 constexpr uint64_t kBytesBetweenAsking = uint64_t{1} << 20;
@@ -96,15 +102,19 @@ SortedLoad::SortedLoad(Store& store, Family family, SortedLoadOptions options)
 SortedLoad::~SortedLoad() {
   writer_.reset();
   ending_.reset();
-  rocks::Env* env = store_.impl_->root->GetEnv();
-  for (const std::string& path : paths_) env->DeleteFile(path).PermitUncheckedError();
+  Delete(paths_);
+}
+
+void SortedLoad::Delete(const std::vector<std::string>& paths) {
+  rocks::Env* const env = store_.impl_->root->GetEnv();
+  for (const std::string& path : paths) env->DeleteFile(path).PermitUncheckedError();
 }
 
 Status SortedLoad::OpenFile() {
   CAIRN_RETURN_IF_ERROR(store_.impl_->gate->Admit(Urgency::kNormal, 0));
   const unsigned compression_threads = std::max(std::min(store_.impl_->cores, kCompressionThreadsMax) / options_.loads_at_once, 1u);
   writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_), compression_threads);
-  const size_t doublings = options_.few_files ? DoublingsAfter(paths_.size()) : 0;
+  const size_t doublings = options_.few_files ? DoublingsAfter(paths_.size(), options_.all_at_once) : 0;
   file_bytes_max_ = writer_->options.target_file_size_base << doublings;
   paths_.push_back(NewTemporaryPath(store_, ".sst"));
   return FromRocks(writer_->file.Open(paths_.back()));
@@ -140,21 +150,85 @@ Status SortedLoad::Add(ByteView key, ByteView value) {
   return writer_->file.FileSize() < file_bytes_max_ ? Status::Ok() : CutFile();
 }
 
-Status SortedLoad::Ingest() {
+// Of the wanted places of level 0 those that are free, and that nobody else counts on: they are counted on for as long as it lives.
+class SortedLoad::Places {
+ public:
+  Places(const Store& store, std::atomic<uint64_t>& reserved, uint64_t wanted) : reserved_(reserved) {
+    uint64_t others = reserved_.load();
+    do {
+      // After the others: what they have taken since is not free any more.
+      const uint64_t free = store.FreeLevel0Places();
+      count_ = std::min(wanted, free - std::min(free, others));
+    } while (!reserved_.compare_exchange_weak(others, others + count_));
+  }
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+  ~Places() { reserved_.fetch_sub(count_); }
+
+  uint64_t count() const { return count_; }
+
+ private:
+  std::atomic<uint64_t>& reserved_;
+  uint64_t count_ = 0;
+};
+
+Status SortedLoad::Ingest(const std::function<bool()>& interrupted) {
   CAIRN_RETURN_IF_ERROR(Finish());
-  if (paths_.empty()) return Status::Ok();
-  if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
-  CAIRN_RETURN_IF_ERROR(store_.LimitOpenFiles(paths_.size()));
+  uint64_t waits_since_us = SteadyTimeUs();
+  while (!paths_.empty()) {
+    // Also while it waits: where compactions have no room, none would make a place.
+    if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
+    const Places places(store_, store_.impl_->reserved_level0_places, paths_.size());
+    uint64_t files = places.count();
+    if (files == 0) {
+      if (interrupted && interrupted()) return Status::Of(Status::Code::kInterrupted);
+      if (SteadyTimeUs() - waits_since_us < options_.place_wait_us_max) {
+        std::this_thread::sleep_for(kBetweenLooks);
+        continue;
+      }
+      files = paths_.size();
+    }
+    CAIRN_RETURN_IF_ERROR(TakeOver(files));
+    waits_since_us = SteadyTimeUs();
+  }
+  return Status::Ok();
+}
+
+// The first so many files, all at once.
+Status SortedLoad::TakeOver(size_t files) {
+  CAIRN_RETURN_IF_ERROR(store_.LimitOpenFiles(files));
+  const auto end = paths_.begin() + static_cast<ptrdiff_t>(files);
+  const std::vector<std::string> paths(paths_.begin(), end);
+  std::unique_ptr<rocks::FileIngestionHandle> staged;
+  CAIRN_RETURN_IF_ERROR(Stage(paths, &staged));
+  {
+    const WriteGateKeeper::TakingOver taking_over(*store_.impl_->gate);
+    CAIRN_RETURN_IF_ERROR(FromRocks(store_.impl_->root->CommitFileIngestionHandle(std::move(staged))));
+  }
+  Delete(paths);  // those that were copied are still there
+  paths_.erase(paths_.begin(), end);
+  ends_.erase(ends_.begin(), ends_.begin() + static_cast<ptrdiff_t>(files));
+  return Status::Ok();
+}
+
+// By links; by copies where the file system has none, as FAT, and tells of that like of any other failure.
+Status SortedLoad::Stage(const std::vector<std::string>& paths, std::unique_ptr<rocks::FileIngestionHandle>* staged) {
+  rocks::DB* const root = store_.impl_->root;
   rocks::IngestExternalFileOptions options;
   options.move_files = true;
   // No reader of an older snapshot knows these keys, and sequence number 0 needs no flush.
   options.snapshot_consistency = false;
-  const WriteGateKeeper::TakingOver taking_over(*store_.impl_->gate);
-  CAIRN_RETURN_IF_ERROR(FromRocks(
-      store_.impl_->root->IngestExternalFile(store_.Handle(family_), paths_, options)));
-  paths_.clear();
-  ends_.clear();
-  return Status::Ok();
+  Status linked = FromRocks(root->PrepareFileIngestion(store_.Handle(family_), paths, options, staged));
+  if (!linked.Is(Status::Code::kIoError)) return linked;
+  uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    uint64_t file_bytes = 0;
+    CAIRN_RETURN_IF_ERROR(FromRocks(root->GetEnv()->GetFileSize(path, &file_bytes)));
+    bytes += file_bytes;
+  }
+  CAIRN_RETURN_IF_ERROR(store_.impl_->gate->Admit(Urgency::kNormal, bytes));
+  options.move_files = false;
+  return FromRocks(root->PrepareFileIngestion(store_.Handle(family_), paths, options, staged));
 }
 
 class LoadReader::File {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "store/rocksdb_fwd.h"
 #include "store/types.h"
 
 namespace cairn::store {
@@ -17,17 +19,21 @@ namespace cairn::store {
 class Store;
 
 struct SortedLoadOptions {
-  // The more files there are the larger the next ones are, up to eight times as large; beyond 128 files more.
+  // The more files there are the larger the next ones are, up to eight times as large. What a file keeps in memory until it ends grows with it.
   bool few_files = false;
+  // All files must find places in level 0 at the same time, as those of a PendingLoad must: then few ones grow on beyond 128 files.
+  bool all_at_once = false;
   // So many loads, this one included, are filled at the same time and share the threads that compress.
   unsigned loads_at_once = 1;
+  // Ingest() waits no longer than this for the next place in level 0.
+  uint64_t place_wait_us_max = 300'000'000;
 };
 
-// Writes files of the last level's form beside the store and then takes them over, all at once.
+// Writes files of the last level's form beside the store and then takes them over.
 //
 // The caller answers for it that nobody reads or writes the range of keys meanwhile (an index that no
 // definition names yet), and that no snapshot older than Ingest() will look at it: the entries become part of
-// every snapshot.
+// every snapshot. And for it that the range is dropped if Ingest() fails, or a crash comes before it has ended.
 //
 // Lifetime: not longer than its store. The destructor deletes what was not ingested; so does the next
 // start after a crash.
@@ -51,8 +57,12 @@ class SortedLoad {
   // Ends the file that is being written, and waits until all files are whole and synced.
   Status Finish();
 
-  // Makes all entries part of the store, durably and atomically. Afterwards it is empty.
-  Status Ingest();
+  // Makes all entries part of the store, durably. Afterwards it is empty.
+  //
+  // Files may have to go to level 0, as those of a PendingLoad may. Those who write are not held up by it: so many files come at a time as
+  // there are places, and it waits for more in between; all at once where that suffices. If no place comes in all the time that it may
+  // wait, the rest comes nevertheless. `interrupted` is asked while it waits; true ends it with kInterrupted. Empty: never.
+  Status Ingest(const std::function<bool()>& interrupted = {});
 
   uint64_t file_count() const { return paths_.size(); }
 
@@ -60,8 +70,12 @@ class SortedLoad {
   friend class LoadReader;
   friend class PendingLoad;
   class Writer;
+  class Places;
   Status OpenFile();
   Status WaitForEnd();
+  Status TakeOver(size_t files);
+  Status Stage(const std::vector<std::string>& paths, std::unique_ptr<rocks::FileIngestionHandle>* staged);
+  void Delete(const std::vector<std::string>& paths);
 
   Store& store_;
   const Family family_;

@@ -64,6 +64,24 @@ TEST_F(SortedLoadTest, WhatIsNotIngestedGoesAway) {
   EXPECT_EQ(Get("k"), "-");
 }
 
+TEST_F(SortedLoadTest, WithoutLinksFilesAreCopied) {
+  env.RefuseLinks();
+  {
+    SortedLoad load(*store, Family::kData);
+    for (const char* key : {"k1", "k2"}) {
+      ASSERT_TRUE(load.Add(key, "loaded").ok());
+      ASSERT_TRUE(load.CutFile().ok());
+    }
+    const Status status = load.Ingest();
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    EXPECT_TRUE(TemporaryFiles().empty());
+  }
+  Crash();
+  Open();
+  EXPECT_EQ(Get("k1"), "loaded");
+  EXPECT_EQ(Get("k2"), "loaded");
+}
+
 // A manifest that names files which are gone could not be opened again.
 TEST_F(SortedLoadTest, AnyFailingWriteLeavesAStoreThatOpens) {
   options.on_wal_failure = [this](const Status&) { env.Freeze(); };  // as the process ends
