@@ -94,15 +94,22 @@ void KillQuery(handlerton*, THD* thd, thd_kill_levels) {
   if (session != nullptr) session->Interrupt();
 }
 
+// Whether a replica keeps its position in tables of several engines (gtid_pos_auto_engines). May be called by its workers.
+bool HasPositionElsewhere() {
+  const auto* const table = rpl_global_gtid_slave_state->gtid_pos_tables.load(std::memory_order_acquire);
+  return table != nullptr && table->next != nullptr;
+}
+
 // A replica's parallel workers commit in the order of their source: each waits until the one before lets it on. Let on after its sync, they would
 // sync one after the other. So they are as soon as the log has the commit, which cannot be refused any more then, and a log that cannot be
-// synced ends the process. Who comes while another one syncs shares the next sync.
+// synced ends the process. Who comes while another one syncs shares the next sync. But where the next one may be another engine's, with its
+// position there, a loss of power could leave that one alone: after the next start the replica would go on behind both.
 Status CommitInTurn(THD* thd, Session* session) {
   const store::Durability durability = engine::DurabilityOf(FlushSetting());
-  const bool syncs = durability == store::Durability::kSync;
-  CAIRN_RETURN_IF_ERROR(session->Commit(syncs ? store::Durability::kOs : durability));
+  const bool syncs_later = durability == store::Durability::kSync && !HasPositionElsewhere();
+  CAIRN_RETURN_IF_ERROR(session->Commit(syncs_later ? store::Durability::kOs : durability));
   thd_wakeup_subsequent_commits(thd, 0);
-  return syncs ? GlobalEngine()->store().SyncWal() : Status::Ok();
+  return syncs_later ? GlobalEngine()->store().SyncWal() : Status::Ok();
 }
 
 int Commit(handlerton*, THD* thd, bool all) {
@@ -126,8 +133,6 @@ int Commit(handlerton*, THD* thd, bool all) {
     status = session->Commit(engine::DurabilityOf(FlushSetting()));
   }
   if (!status.ok() && session->transaction().is_prepared()) {
-    // Another engine or the binary log has it by now. Only a start can still commit it here, which asks them.
-    GlobalEngine()->store().StopForPromised(status);
     session->DetachPrepared();
   } else if (!status.ok() && session->transaction().is_active()) {
     // Refused before anything was written: the server will not call rollback after this.
@@ -135,6 +140,16 @@ int Commit(handlerton*, THD* thd, bool all) {
     if (!undone.ok()) sql_print_error("CAIRN: %s", undone.ToString().c_str());
   }
   return RaiseError(thd, status);
+}
+
+// The server asks this of each engine that has a part in a transaction with changes, before the binary log or another engine has any of it. It is
+// meant for engines whose rows have the numbers of their transactions (0: none have). But it may refuse (ULONGLONG_MAX), and is the only chance to
+// where the engine is not to prepare: beside one that cannot (Aria, if only to read), or with changes of temporary tables alone. ALTER TABLE in
+// place asks as well, and would take that for a number; it has changed nothing in the transaction.
+ulonglong AdmitCommit(THD* thd, ulonglong*) {
+  Session* session = Session::Existing(thd);
+  if (session == nullptr) return 0;
+  return RaiseError(thd, session->Admit()) == 0 ? 0 : ULONGLONG_MAX;
 }
 
 // Called one at a time, in the order of the binary log. Prepare has made the transaction durable
@@ -332,6 +347,7 @@ void FillHandlerton(handlerton* hton) {
   hton->commit_ordered = CommitOrdered;
   hton->rollback = Rollback;
   hton->prepare = Prepare;
+  hton->prepare_commit_versioned = AdmitCommit;
   hton->recover = Recover;
   hton->commit_by_xid = CommitByXid;
   hton->rollback_by_xid = RollbackByXid;

@@ -12,6 +12,7 @@
 #include <handler.h>
 #include <key.h>
 #include <log.h>
+#include <rpl_rli.h>
 #include <sql_base.h>
 #include <sql_show.h>
 #include <sql_table.h>

@@ -108,11 +108,21 @@ Status Session::RollbackStatement() {
   return transaction_->RollbackStatement();
 }
 
+Status Session::Admit() {
+  CAIRN_RETURN_IF_ERROR(CheckNoOpenLoad());
+  return transaction_->Admit();
+}
+
 Status Session::Commit(store::Durability durability) {
   DetachCursors();
   if (!transaction_->is_active()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(CheckNoOpenLoad());
-  CAIRN_RETURN_IF_ERROR(transaction_->Commit(durability));
+  Status status = transaction_->Commit(durability);
+  if (!status.ok()) {
+    // Not later: after commit_ordered the binary log may go on to its next file, and say there that a start need not look in the one before.
+    if (transaction_->is_prepared()) global_engine->store().StopForPromised(status);
+    return status;
+  }
   // All of it, as parts may have been committed before.
   return std::exchange(syncs_commit, false) ? global_engine->store().SyncWal() : Status::Ok();
 }

@@ -61,9 +61,13 @@ class Session {
   void AddHolder(CursorHolder* holder) { holders_.push_back(holder); }
   void RemoveHolder(CursorHolder* holder);
 
+  // Whether the transaction will not be refused at its end, before anybody else has any of it. No changes may follow.
+  Status Admit();
+
   // Ends of statements and transactions; each detaches all cursors first.
   void EndStatement();
   Status RollbackStatement();
+  // If what is prepared cannot be committed, the server stops: others have it committed, and the next start asks them.
   Status Commit(store::Durability durability);
   Status CheckNoOpenLoad() const;
   // After an error the engine has taken the transaction over, which was prepared, and rolls it back once it can.

@@ -163,6 +163,7 @@ void WriteTransaction::Restart() {
   }
   batch_ = open_batch_.get();
   state_ = State::kOpen;
+  is_admitted_ = false;
   name_.clear();
 }
 
@@ -314,12 +315,20 @@ void WriteTransaction::EmptyOpenBatch() {
   if (open_batch_ != nullptr) open_batch_->Clear();
 }
 
+Status WriteTransaction::Admit() {
+  if (state_ != State::kOpen) return PastPrepare();
+  WriteGateKeeper& gate = *store_->impl_->gate;
+  if (is_admitted_) return gate.Admit(Urgency::kReclaimsSpace, 0);
+  CAIRN_RETURN_IF_ERROR(gate.Admit(UrgencyOf(*batch_), size_bytes()));
+  if (load_ != nullptr) CAIRN_RETURN_IF_ERROR(load_->Stage());
+  is_admitted_ = true;
+  return Status::Ok();
+}
+
 // RocksDB's transaction comes to be here, and takes the changes over.
 Status WriteTransaction::Prepare(ByteView name, Durability durability) {
-  if (state_ != State::kOpen) return PastPrepare();  // a second one would hide the first, whose log would never be released
   auto& impl = *store_->impl_;
-  CAIRN_RETURN_IF_ERROR(impl.gate->Admit(UrgencyOf(*batch_), size_bytes()));
-  if (load_ != nullptr) CAIRN_RETURN_IF_ERROR(load_->Stage());
+  CAIRN_RETURN_IF_ERROR(Admit());  // not what is prepared: a second one would hide the first, whose log would never be released
   rocks::Transaction* const old = rocks_.release();
   rocks_.reset(impl.db->BeginTransaction(impl.MakeWriteOptions(durability), Store::Impl::MakeTransactionOptions(), old));
   const rocks::Status named = rocks_->SetName(std::string(name));
@@ -359,8 +368,7 @@ Status WriteTransaction::Commit(Durability durability) {
   // What is prepared must be able to end, whatever little space there is.
   const bool prepared = state_ == State::kPrepared;
   if (!prepared && !HasWrites()) return Rollback();
-  auto& impl = *store_->impl_;
-  CAIRN_RETURN_IF_ERROR(impl.gate->Admit(prepared ? Urgency::kReclaimsSpace : UrgencyOf(*batch_), size_bytes()));
+  CAIRN_RETURN_IF_ERROR(prepared ? store_->impl_->gate->Admit(Urgency::kReclaimsSpace, size_bytes()) : Admit());
   if (load_ != nullptr) {
     CAIRN_RETURN_IF_ERROR(StageLoad());
     // What is taken over is there for good, so the commit must be.

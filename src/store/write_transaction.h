@@ -86,6 +86,10 @@ class WriteTransaction {
   uint64_t change_count() const;
   uint64_t size_bytes() const;
 
+  // Asks whether the changes will be let through, for who has others commit before. Afterwards neither Prepare nor Commit is refused for want
+  // of space, and only a background error in between may still close the store. Where nobody has asked, both do so by themselves.
+  Status Admit();
+
   // Two-phase commit. After Prepare returned ok the changes survive a crash (given kSync) and only
   // Commit or Rollback may follow; `name` (1 to 512 bytes) finds them again. kAlreadyExists when
   // another live transaction has the name; kInvalidArgument for one that is prepared or ended.
@@ -93,8 +97,8 @@ class WriteTransaction {
 
   // Makes the changes visible to all, atomically; what a load brings becomes visible after the other changes, before this
   // returns, and is synced at any durability. A prepared one whose load has lost files ends as a failing log does, with
-  // options.on_wal_failure. Without Prepare it may be refused (kNoSpace,
-  // kReadOnly) with nothing written: roll back then. Any other error of a write (kIoError)
+  // options.on_wal_failure. Without Prepare it may be refused (kReadOnly, and unless
+  // Admit has let it through kNoSpace) with nothing written: roll back then. Any other error of a write (kIoError)
   // leaves the outcome unknown; options.on_wal_failure has been called.
   Status Commit(Durability durability);
   // Fails only for a prepared one, which stays so: writes are refused, or the log cannot be written.
@@ -156,6 +160,7 @@ class WriteTransaction {
   std::unique_ptr<rocks::Transaction> rocks_;
   rocks::WriteBatch* batch_ = nullptr;  // open_batch_, or that of rocks_ while prepared
   State state_;
+  bool is_admitted_ = false;
   mutable std::atomic<bool> ordered_{false};
   mutable ChangeIndex index_;            // while ordered_
   std::vector<uint64_t> savepoints_;     // the batch's bytes at each

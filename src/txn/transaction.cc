@@ -348,6 +348,9 @@ Status Transaction::MergeTableCounters() {
   return Status::Ok();
 }
 
+// Not for the few bytes of the counters, which come with the end.
+Status Transaction::Admit() { return HasWrites() && !prepared_ ? writes_->Admit() : Status::Ok(); }
+
 Status Transaction::Prepare(ByteView name, store::Durability durability) {
   assert(is_active() && !prepared_);
   CAIRN_RETURN_IF_ERROR(MergeTableCounters());

@@ -202,6 +202,9 @@ class Transaction final : public LockOwner {
   // Any thread. Whether another transaction waits to look at the changes until they are committed, or what else is done to them.
   bool is_awaited() const { return latch_.is_awaited(); }
 
+  // Whether Prepare and Commit will be let through (store::WriteTransaction::Admit), for who has others commit before. No changes may follow.
+  Status Admit();
+
   // Two-phase commit. After an ok Prepare only Commit, Rollback or Detach may follow. On error the
   // transaction is as before: roll it back. A transaction without changes prepares to nothing.
   Status Prepare(ByteView name, store::Durability durability);

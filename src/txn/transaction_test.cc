@@ -277,6 +277,22 @@ TEST_F(TransactionTest, AFullDiskLeavesItActiveToRollBack) {
   EXPECT_EQ(Counters(TableId(1)), (store::TableCounters{1, 0}));
 }
 
+TEST_F(TransactionTest, WhatWasAskedForInTimeMayEndOnAFullDisk) {
+  auto txn = Begin();
+  EXPECT_TRUE(txn->Admit().ok());  // of nothing
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  txn->AddTableCounters(TableId(1), {1, 0});
+  ASSERT_TRUE(txn->Admit().ok());
+  auto late = Begin();
+  ASSERT_TRUE(Write(*late, "b", "1").ok());
+  env.SetFreeBytes(0);
+  store->CheckFreeSpace();
+  EXPECT_TRUE(late->Admit().Is(Code::kNoSpace));
+  ASSERT_TRUE(late->Rollback().ok());
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+  EXPECT_EQ(Counters(TableId(1)), (store::TableCounters{1, 0}));
+}
+
 TEST_F(TransactionTest, AFailedCommitIsOver) {
   auto txn = Begin();
   ASSERT_TRUE(Write(*txn, "a", "1").ok());

@@ -237,6 +237,14 @@ def flushes_fail_under_commits(scene: Scene) -> list[str]:
     return promises.flushes_fail(scene.server)
 
 
+def flushes_fail_before_unprepared_commits(scene: Scene) -> list[str]:
+    return promises.unprepared_commits_are_refused(scene.server)
+
+
+def flushes_fail_under_the_last_commit_of_a_binary_log(scene: Scene) -> list[str]:
+    return promises.last_commit_of_a_log_fails(scene.server)
+
+
 def flushes_fail_under_users_commits(scene: Scene) -> list[str]:
     return promises.users_commits_fail(scene.server)
 
@@ -247,6 +255,8 @@ def binary_log_fails_under_users_commits(scene: Scene) -> list[str]:
 
 CAIRN_FAULTS = (
     flushes_fail_under_commits,
+    flushes_fail_before_unprepared_commits,
+    flushes_fail_under_the_last_commit_of_a_binary_log,
     flushes_fail_under_users_commits,
     binary_log_fails_under_users_commits,
     directory_missing,

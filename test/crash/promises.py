@@ -130,10 +130,17 @@ def _await_alone(connection: Connection) -> None:
         time.sleep(0.01)
 
 
-def _refused_commit(other: Connection, committer: Connection, name: str) -> list[str]:
+def _close_store(connection: Connection) -> None:
+    """By a flush that fails, without new files. Nothing comes into the binary log."""
+    connection.query("SET sql_log_bin = 0")
     with suppress(SqlError):  # a flush of the engine's own may have failed before
-        other.query("UPDATE sound.first SET a = a + 1 WHERE id = 1")
-        other.query("OPTIMIZE TABLE sound.first")
+        connection.query("UPDATE sound.first SET a = a + 1 WHERE id = 1")
+        connection.query("OPTIMIZE TABLE sound.first")
+    connection.query("SET sql_log_bin = 1")
+
+
+def _refused_commit(other: Connection, committer: Connection, name: str) -> list[str]:
+    _close_store(other)
     try:
         committer.query(f"XA COMMIT '{name}'")
     except SqlError as error:
@@ -179,6 +186,89 @@ def users_commits_fail(server: Server) -> list[str]:
         problems += [f"{name}: {problem}" for problem in _user_commit_fails(server, name, value, by_name)]
     if (logged := _count_logged(server, r"^XA COMMIT ")) != len(ways):
         problems.append(f"the binary log has {logged} commits of {len(ways)}")
+    return problems
+
+
+# The server does not have the engine prepare: another engine that takes part cannot, and be it only read, or nothing
+# but temporary tables was changed here.
+UNPREPARED = (
+    (f"INSERT INTO {TABLE} SELECT * FROM sound.plain",),
+    ("BEGIN", "SELECT * FROM sound.plain", f"INSERT INTO {TABLE} VALUES (2)", "COMMIT"),
+    ("BEGIN", "INSERT INTO sound.elsewhere VALUES (3)", "INSERT INTO sound.own VALUES (3)", "COMMIT"),
+)
+
+
+def unprepared_commits_are_refused(server: Server) -> list[str]:
+    """A store that is closed refuses them before the binary log or another engine has any of them."""
+    engine = server.engine.name
+    server.start()
+    problems = []
+    with server.connect() as connection:
+        connection.query(f"CREATE TABLE {TABLE} (id INT PRIMARY KEY) ENGINE={engine}")
+        connection.query("CREATE TABLE sound.elsewhere (id INT PRIMARY KEY) ENGINE=InnoDB")
+        connection.query("CREATE TABLE sound.plain (id INT PRIMARY KEY) ENGINE=Aria")
+        connection.query("INSERT INTO sound.plain VALUES (1)")
+        connection.query(f"CREATE TEMPORARY TABLE sound.own (id INT PRIMARY KEY) ENGINE={engine}")
+        connection.query(f"INSERT INTO {TABLE} VALUES (0)")  # else the first one would be refused as a load
+        with _without_new_files(server):
+            _close_store(connection)
+            for *before, last in UNPREPARED:
+                for sql in before:
+                    connection.query(sql)
+                if not _is_refused(connection, last):
+                    problems.append(f"answered as done: {last}")
+        for table, rows in ((TABLE, "1"), ("sound.elsewhere", "0")):
+            if (found := connection.value(f"SELECT COUNT(*) FROM {table}")) != rows:
+                problems.append(f"{table} has {found} rows")
+    server.kill()
+    if (logged := _count_logged(server, r"^### INSERT INTO `sound`.`(promised|elsewhere)`")) != 1:
+        problems.append(f"the binary log has {logged} rows")
+    return problems
+
+
+def _prepare_count(connection: Connection) -> int:
+    return int(connection.query("SHOW GLOBAL STATUS LIKE 'Handler_prepare'")[0][1])
+
+
+def last_commit_of_a_log_fails(server: Server) -> list[str]:
+    """The binary log goes on to its next file after a commit that the engine is kept from. The next start must still
+    look for it in the file before."""
+    # InnoDB would have the log wait for its own.
+    options = ("--skip-innodb", f"--default-storage-engine={server.engine.name}", "--max-binlog-size=4096")
+    server.start(*options)
+    rows = 2000
+    values = ",".join(f"({value})" for value in range(1, rows))
+    problems = []
+    with server.connect() as other, server.connect() as writer:
+        other.query(f"CREATE TABLE {TABLE} (id INT PRIMARY KEY) ENGINE={server.engine.name}")
+        other.query(f"INSERT INTO {TABLE} VALUES (0)")
+        other.query("CREATE TABLE sound.plain (id INT PRIMARY KEY) ENGINE=Aria")
+        # Who is prepared waits for a second one to come.
+        other.query("SET GLOBAL binlog_commit_wait_usec = 600000000, GLOBAL binlog_commit_wait_count = 2")
+        before = _prepare_count(other)
+
+        def write() -> None:
+            with suppress(SqlError):
+                writer.query(f"INSERT INTO {TABLE} VALUES {values}")
+                problems.append("answered as committed")
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        while _prepare_count(other) < before + 2:  # the binary log counts as an engine
+            time.sleep(0.01)
+        with _without_new_files(server):
+            _close_store(other)
+            with suppress(SqlError):
+                other.query("INSERT INTO sound.plain VALUES (1)")
+            thread.join()
+    server.kill()
+    server.start(*options)
+    with server.connect() as connection:
+        found = connection.value(f"SELECT COUNT(*) FROM {TABLE}")
+    server.stop()
+    logged = _count_logged(server, r"^### INSERT INTO `sound`.`promised`")
+    if not found == str(logged) == str(rows):
+        problems.append(f"the binary log has {logged} rows, the table {found}")
     return problems
 
 
