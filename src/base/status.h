@@ -26,7 +26,7 @@ class [[nodiscard]] Status {
     kDuplicateKey,     // a unique index already has this key
     kLockTimeout,      // waited for a row lock for as long as allowed
     kDeadlock,         // this transaction was chosen as the victim
-    kLockBusy,         // NOWAIT or SKIP LOCKED met a lock
+    kLockBusy,         // NOWAIT or SKIP LOCKED met a lock, or NOWAIT a long commit
     kInterrupted,      // the statement was killed while it waited or scanned
     kAlreadyExists,    // a table, name or prepared transaction exists already
     kInvalidArgument,  // a wrong option value or an impossible request

@@ -141,7 +141,7 @@ TEST_F(RowWriterLocksTest, ARowThatIsNotWrittenLeavesNoLockOnItsHiddenKey) {
   const IndexBounds bounds(index);
   txn::RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), index, bounds.lower(), bounds.upper(), true, true).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   ASSERT_TRUE(walk.ExtendToEnd());
   EXPECT_TRUE(insert(*second, 20, false).Is(Code::kLockBusy));
   EXPECT_EQ(second->lock_count(), 2u);
@@ -192,7 +192,7 @@ TEST_F(RowWriterLocksTest, ARowThatWaitsInVainForARangeChangesNothing) {
     auto reader = Begin(), transaction = Begin();
     txn::RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), index, bounds.lower(), bounds.upper(), true, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     ASSERT_TRUE(walk.ExtendToEnd());
     ByteBuffer key;
     access->primary().EncodePrimaryKey(one.data(), 0, &key);
@@ -255,7 +255,7 @@ TEST_F(RowWriterLocksTest, WhoWaitsForARangeKeepsNoKeyOfTheRow) {
     const TestRecord row = Row(at, at, "b");
     txn::RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), id, bounds.lower(), bounds.upper(), true, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     ASSERT_TRUE(walk.ExtendToEnd());
     walk.End();
     Insertion insertion(*other, *access, row);
@@ -277,7 +277,7 @@ TEST_F(RowWriterLocksTest, OneRangeAfterTheOtherIsWaitedForInOneTime) {
   txn::RangeWalk walk_one, walk_two;
   for (auto [reader, walk] : {std::pair(one.get(), &walk_one), std::pair(two.get(), &walk_two)}) {
     ASSERT_TRUE(walk->Begin(reader, access->indexes()[2].id(), bounds.lower(), bounds.upper(), true, true).ok());
-    ASSERT_TRUE(walk->Look().ok());
+    ASSERT_TRUE(walk->Look({}).ok());
     ASSERT_TRUE(walk->ExtendToEnd());
   }
   RowWriter other_writer;
@@ -305,7 +305,7 @@ TEST_F(RowWriterLocksTest, ARangeThatComesAfterAnotherWaitHasItsOwnTime) {
     const IndexBounds bounds(id);
     txn::RangeWalk walk;
     EXPECT_TRUE(walk.Begin(&reader, id, bounds.lower(), bounds.upper(), true, true).ok());
-    EXPECT_TRUE(walk.Look().ok());
+    EXPECT_TRUE(walk.Look({}).ok());
     EXPECT_TRUE(walk.ExtendToEnd());
     walk.End();
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A locking walk that has to wait for one row leaves those behind it alone.
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -54,6 +56,21 @@ TEST_F(BlockedWalkTest, ARowBehindOneThatIsWaitedForIsLeftAlone) {
   }
   walking.join();
   EXPECT_EQ(refused, 0);
+}
+
+// Nobody has locked what it walks over, but what the commit brings there is not known before it is over.
+TEST_F(BlockedWalkTest, ALongCommitIsNotWaitedForByWhoDoesNotWait) {
+  auto writer = Begin(), walker = Begin();
+  writer->StartStatement();
+  ASSERT_TRUE(PutRow(*writer, {3, 3, 3}).ok());
+  env.HoldWrites(".log");
+  auto committed = std::async(std::launch::async, [&] { return writer->Commit(store::Durability::kOs); });
+  env.AwaitHeldWrite();
+  auto walked = std::async(std::launch::async, [&] { return Walk(*walker, kPrimary); });
+  EXPECT_EQ(walked.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  env.ReleaseWrites();
+  EXPECT_TRUE(walked.get().Is(Code::kLockBusy));
+  EXPECT_TRUE(committed.get().ok());
 }
 
 }  // namespace

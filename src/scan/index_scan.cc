@@ -42,7 +42,7 @@ Status IndexScan::BeginRange(bool forward, ByteView lower, ByteView upper) {
   CAIRN_RETURN_IF_ERROR(
       range_.Begin(&reader_->transaction(), index, lower, upper, forward, !reader_->mode().skip_locked));
   if (!reader_->mode().skip_locked) CAIRN_RETURN_IF_ERROR(reader_->transaction().WaitForClaim(index, reader_->mode().lock));
-  return range_.Look();
+  return range_.Look(reader_->mode().lock);
 }
 
 Status IndexScan::OpenBetweenBounds(bool forward) {
@@ -109,7 +109,7 @@ Status IndexScan::LookAgain() {
         reader_->table().indexes()[options_.index].PrimaryKeyOf(pending->key, pending->value, &primary_key_));
     CAIRN_RETURN_IF_ERROR(reader_->WaitForRow(primary_key_.view(), &ends_us_));
   }
-  CAIRN_RETURN_IF_ERROR(range_.Look());
+  CAIRN_RETURN_IF_ERROR(range_.Look(reader_->mode().lock.Together(&ends_us_)));
   if (reader_->transaction().is_interrupted()) return Status::Of(Status::Code::kInterrupted);
   again_ = true;
   return StandAtSettled();

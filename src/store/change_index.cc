@@ -24,6 +24,11 @@ struct ChangeIndex::Older {
   Older* older;
 };
 
+struct ChangeIndex::Sorted {
+  Prefix prefix;
+  Place place;
+};
+
 class ChangeIndex::Node {
  public:
   Prefix prefix;
@@ -180,22 +185,31 @@ void ChangeIndex::Add(const Place& place) {
   if (Node* next = node->next()[0]; next != nullptr) next->previous = node;
 }
 
-// In order, so that each goes to the end.
-void ChangeIndex::AddAll(std::vector<Place>* places) {
-  struct Sorted {
-    Prefix prefix;
-    Place place;
-  };
+bool ChangeIndex::AddAll(const std::vector<Place>& places, const std::function<bool()>& stops) {
   std::vector<Sorted> sorted;
-  sorted.reserve(places->size());
-  for (const Place& place : *places) sorted.push_back({PrefixOf(ViewOf(place)), place});
-  std::sort(sorted.begin(), sorted.end(), [this](const Sorted& a, const Sorted& b) {
+  sorted.reserve(places.size());
+  for (const Place& place : places) sorted.push_back({PrefixOf(ViewOf(place)), place});
+  return AddSorted(sorted.data(), sorted.data() + sorted.size(), stops);
+}
+
+// In order, so that each goes to the end. A sort cannot be stopped, so for who may have to, they are only halved until they are few: that
+// takes somewhat longer.
+bool ChangeIndex::AddSorted(Sorted* begin, Sorted* end, const std::function<bool()>& stops) {
+  const auto is_before = [this](const Sorted& a, const Sorted& b) {
     if (a.prefix.high != b.prefix.high) return a.prefix.high < b.prefix.high;
     if (a.prefix.low != b.prefix.low) return a.prefix.low < b.prefix.low;
     const int order = ViewOf(a.place).compare(ViewOf(b.place));
     return order != 0 ? order < 0 : a.place.key_offset < b.place.key_offset;
-  });
-  for (const Sorted& one : sorted) Add(one.place);
+  };
+  if (stops && stops()) return false;
+  if (const size_t count = static_cast<size_t>(end - begin); stops && count > kSortedAtOnceMax) {
+    Sorted* middle = begin + count / 2;
+    std::nth_element(begin, middle, end, is_before);
+    return AddSorted(begin, middle, stops) && AddSorted(middle, end, stops);
+  }
+  std::sort(begin, end, is_before);
+  for (const Sorted* one = begin; one != end; ++one) Add(one->place);
+  return true;
 }
 
 void ChangeIndex::Unlink(Node* node, Node** path) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ class ChangeIndex {
     bool is_put = false;
   };
 
+  // Between two questions whether to stop.
+  static constexpr size_t kSortedAtOnceMax = size_t{1} << 16;
+
   // A key with its newest change. Lives until its last change is undone, or Clear().
   class Node;
 
@@ -46,8 +50,9 @@ class ChangeIndex {
 
   // Adds a change that was just appended: it is its key's newest.
   void Add(const Place& place);
-  // The same for many in the order they were made. Reorders `places`. Precondition: empty.
-  void AddAll(std::vector<Place>* places);
+  // The same for many in the order they were made. Precondition: empty. Asks `stops`, if there is one, now and then; if that says so, it
+  // ends with some of them added: false.
+  bool AddAll(const std::vector<Place>& places, const std::function<bool()>& stops);
 
   // Undoes the changes of `key` at `bytes_begin` or behind it. Precondition: the bytes are still there.
   void Undo(ByteView key, uint64_t bytes_begin);
@@ -85,6 +90,7 @@ class ChangeIndex {
     uint64_t low;
   };
   struct Older;
+  struct Sorted;
 
   static Prefix PrefixOf(ByteView key);
   bool IsBefore(const Node* node, const Prefix& prefix, ByteView key) const;
@@ -94,6 +100,7 @@ class ChangeIndex {
   ByteView ValueAt(const char* at) const;
   unsigned DrawHeight();
   void* Allocate(size_t bytes);
+  bool AddSorted(Sorted* begin, Sorted* end, const std::function<bool()>& stops);
   void Unlink(Node* node, Node** path);
 
   const std::string* bytes_ = nullptr;

@@ -91,7 +91,7 @@ TEST(ChangeIndexTest, AgreesWithAMap) {
       return bytes.Append(key, value);
     };
     for (size_t i = random() % 300; i > 0; --i) places.push_back(change());
-    index.AddAll(&places);
+    ASSERT_TRUE(index.AddAll(places, {}));
     ExpectSame(index, changes, &random);
     for (int round = 0; round < 10; ++round) {
       const Changes before = changes;
@@ -129,6 +129,53 @@ TEST(ChangeIndexTest, HoldsAscendingKeysAndIsUsedAgain) {
     }
     ExpectSame(index, changes, &random);
   }
+}
+
+TEST(ChangeIndexTest, ManyAreSortedInPiecesForWhoMayHaveToStop) {
+  Bytes bytes;
+  Changes changes;
+  Random random(1);
+  std::vector<ChangeIndex::Place> places;
+  while (places.size() < 3 * ChangeIndex::kSortedAtOnceMax) {
+    const std::string key = std::to_string(random() % 100'000);
+    changes[key] = std::to_string(places.size());
+    places.push_back(bytes.Append(key, changes[key]));
+  }
+  ChangeIndex index;
+  index.Clear(&bytes.text);
+  EXPECT_TRUE(index.AddAll(places, [] { return false; }));
+  ExpectSame(index, changes, &random);
+  for (const int asked_max : {1, 2, 5}) {
+    index.Clear(&bytes.text);
+    int asked = 0;
+    EXPECT_FALSE(index.AddAll(places, [&] { return ++asked == asked_max; }));
+    EXPECT_EQ(asked, asked_max);
+  }
+}
+
+class StoppedOrderTest : public ::testing::Test, public StoreFixture {
+ protected:
+  void SetUp() override { Open(); }
+};
+
+TEST_F(StoppedOrderTest, IsMadeAnewWithWhatHasComeSince) {
+  auto transaction = store->BeginWrite();
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_TRUE(transaction->Put(Family::kData, std::to_string(i * 7919 % 10'000), std::to_string(i)).ok());
+  }
+  int stopped = 0;
+  for (bool done = false; !done;) {
+    ASSERT_TRUE(transaction->Put(Family::kData, "new" + std::to_string(stopped), "1").ok());
+    int asked = 0;
+    done = transaction->OrderUnless([&] { return ++asked > stopped; });
+    EXPECT_EQ(transaction->is_ordered(), done);
+    stopped += !done;
+  }
+  EXPECT_GT(stopped, 2);
+  PinnedValue value;
+  for (int i = 0; i <= stopped; ++i) EXPECT_TRUE(transaction->Get("new" + std::to_string(i), nullptr, &value).ok());
+  ASSERT_TRUE(transaction->Get(std::to_string(7919 * 5000 % 10'000), nullptr, &value).ok());
+  EXPECT_EQ(value.view(), "5000");
 }
 
 // A transaction over a store, and what it must see.

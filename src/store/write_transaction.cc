@@ -3,6 +3,7 @@
 #include "store/write_transaction.h"
 
 #include <cassert>
+#include <utility>
 
 #include "db/write_batch_internal.h"
 #include <rocksdb/utilities/transaction.h>
@@ -60,11 +61,19 @@ class CountersVisitor final : public BatchVisitor {
   const std::function<void(ByteView, const TableCounters&)>& visit_;
 };
 
-// Gathers where the changes of the data family lie.
+// Gathers where the changes of the data family lie, unless `stops` says at one of them that it is enough.
 class PlaceVisitor final : public BatchVisitor {
  public:
-  PlaceVisitor(const rocks::WriteBatch& batch, std::vector<ChangeIndex::Place>* places)
-      : begin_(batch.Data().data()), places_(places) {}
+  PlaceVisitor(const rocks::WriteBatch& batch, std::vector<ChangeIndex::Place>* places,
+               std::function<bool()> stops = {})
+      : begin_(batch.Data().data()), places_(places), stops_(std::move(stops)) {}
+
+  bool is_stopped() const { return is_stopped_; }
+
+  bool Continue() override {
+    if (places_->size() % kPlacesPerPoll == 0 && stops_) is_stopped_ = stops_();
+    return !is_stopped_;
+  }
 
   rocks::Status PutCF(uint32_t family, const rocks::Slice& key, const rocks::Slice&) override {
     return Add(family, key, true);
@@ -83,8 +92,12 @@ class PlaceVisitor final : public BatchVisitor {
     return rocks::Status::OK();
   }
 
+  static constexpr size_t kPlacesPerPoll = 4096;
+
   const char* begin_;
   std::vector<ChangeIndex::Place>* places_;
+  const std::function<bool()> stops_;
+  bool is_stopped_ = false;
 };
 
 Status PastPrepare() { return Status(Status::Code::kInvalidArgument, "a change of a transaction that is prepared or ended"); }
@@ -223,17 +236,22 @@ inline void WriteTransaction::AddToOrder(ByteView key, bool is_put, size_t bytes
               .is_put = is_put});
 }
 
-void WriteTransaction::Order() const {
-  if (is_ordered()) return;
+bool WriteTransaction::OrderUnless(const std::function<bool()>& stops) const {
+  if (is_ordered()) return true;
   std::vector<ChangeIndex::Place> places;
   places.reserve(batch_->Count());
-  PlaceVisitor visitor(*batch_, &places);
+  PlaceVisitor visitor(*batch_, &places, stops);
   const rocks::Status visited = batch_->Iterate(&visitor);
   assert(visited.ok());  // these are bytes in memory that only this class has written
   visited.PermitUncheckedError();
+  if (visitor.is_stopped()) return false;
   index_.Clear(&batch_->Data());
-  index_.AddAll(&places);
+  if (!index_.AddAll(places, stops)) {
+    index_.Clear(nullptr);
+    return false;
+  }
   ordered_.store(true, std::memory_order_release);
+  return true;
 }
 
 Status WriteTransaction::Get(ByteView key, const Snapshot* snapshot, PinnedValue* value) const {

@@ -31,7 +31,7 @@ namespace cairn::store {
 //
 // Lifetime: must not outlive its store. Destroying an open one rolls it back; destroying a
 // prepared one leaves it prepared on disk, to be found at the next open.
-// Thread rule: one thread at a time; of FindPut what it says there.
+// Thread rule: one thread at a time; of looks by others what FindPut says.
 class WriteTransaction {
  public:
   WriteTransaction(const WriteTransaction&) = delete;
@@ -60,7 +60,11 @@ class WriteTransaction {
 
   // Whether the order of the changes is there. Get, OpenCursor, HasChanged and FindPut make it, or Order() by itself.
   bool is_ordered() const { return ordered_.load(std::memory_order_acquire); }
-  void Order() const;
+  void Order() const {
+    if (!is_ordered()) (void)OrderUnless({});
+  }
+  // The same for who has to end when `stops`, if there is one, says so, and is asked now and then. False: not done.
+  bool OrderUnless(const std::function<bool()>& stops) const;
 
   // Reads of own changes serve the data family.
   //
@@ -118,8 +122,8 @@ class WriteTransaction {
   // The first key in [lower, upper), or the last one when not `forward`, into which a change puts a value, with the newest one;
   // false: none. A later removal of that key does not count, as a savepoint may undo it. After `deleted_count_max` removals it stops at the next removal, gives its key and
   // sets `is_removal`. The views are valid until the next change.
-  // Of all methods this one alone may be called by other threads, one at a time, while no other method
-  // that changes anything runs and none that makes the order.
+  // Of all methods this one, is_ordered(), change_count() and OrderUnless() alone may be called by other threads, one at a time, while no
+  // other method that changes anything runs and none that makes the order.
   struct FoundPut {
     ByteView key;
     ByteView value;

@@ -11,11 +11,12 @@
 
 namespace cairn::txn {
 
-// The owner holds it around each change of its batch; others hold it while they look. Holding takes
-// far less than a microsecond, but for a first look that puts the batch in order, so who meets it spins. What
-// takes the owner longer (commit, prepare, rollback, ordering) is marked instead, and others then wait for its end, or come again later.
+// The owner holds it around each change of its batch; others hold it while they look. Holding takes far less than a
+// microsecond, but for a first look, which puts a small batch in order, so who meets it spins. What takes longer is marked instead: what the
+// owner does to the whole batch (commit, prepare, rollback, ordering), and a look that first has to put a large one in order. Others
+// then wait for its end, or come again later. So does the owner where it meets the mark of a look, which gives way to some of that.
 //
-// Thread rule: Hold, Mark and Unmark are the owner's, one at a time; all else is for any thread.
+// Thread rule: Hold, Mark, MarkSoon and Unmark are the owner's, one at a time; all else is for any thread.
 class BatchLatch {
  public:
   class Hold {
@@ -30,12 +31,19 @@ class BatchLatch {
   };
 
   void Mark() { Acquire(kMarked); }
+  // The same for what must not be held up: meanwhile nobody begins to look, and a look that has marked it is to end early.
+  void MarkSoon() {
+    is_wanted_.store(true, std::memory_order_relaxed);
+    Acquire(kMarked);
+    is_wanted_.store(false, std::memory_order_relaxed);
+  }
   void Unmark() {
     if (__builtin_expect(state_.exchange(kFree, std::memory_order_seq_cst) == kAwaited, false)) TellUnmarked();
   }
 
-  // False: the owner is at something long.
+  // False: somebody is at something long, or the owner is about to be.
   [[nodiscard]] bool TryLook() {
+    if (is_wanted()) return false;
     for (uint8_t expected = kFree;; expected = kFree) {
       if (state_.compare_exchange_weak(expected, kHeld, std::memory_order_acquire, std::memory_order_relaxed)) {
         return true;
@@ -44,14 +52,22 @@ class BatchLatch {
       if (expected == kHeld) std::this_thread::yield();
     }
   }
-  void EndLook() { state_.store(kFree, std::memory_order_release); }
+  // During a look: it takes long from now on. Ask is_wanted() now and then.
+  void MarkLook() { state_.store(kMarked, std::memory_order_relaxed); }
+  bool is_wanted() const { return is_wanted_.load(std::memory_order_relaxed); }
+  void EndLook() { Unmark(); }
 
-  // Sleeps until the long change that is under way ends, if one is, but no longer than this.
-  void AwaitUnmarked(std::chrono::milliseconds time_max) {
+  // Sleeps until what is marked ends, if something is, but not for long: who comes may have something else to notice, too.
+  void AwaitUnmarked() {
     std::unique_lock lock(mutex_);
     uint8_t expected = kMarked;
-    if (!state_.compare_exchange_strong(expected, kAwaited) && expected != kAwaited) return;
-    unmarked_.wait_for(lock, time_max, [this] { return state_.load() != kAwaited; });
+    if (state_.compare_exchange_strong(expected, kAwaited) || expected == kAwaited) {
+      unmarked_.wait_for(lock, kSleepMax, [this] { return state_.load() != kAwaited; });
+      return;
+    }
+    // Of who is wanted to make room the owner may need the processor.
+    lock.unlock();
+    std::this_thread::yield();
   }
 
   // Whether somebody sleeps so.
@@ -59,11 +75,13 @@ class BatchLatch {
 
  private:
   static constexpr uint8_t kFree = 0, kHeld = 1, kMarked = 2, kAwaited = 3;  // the last: marked, and somebody sleeps
+  static constexpr std::chrono::milliseconds kSleepMax{10};
 
   void Acquire(uint8_t state) {
     uint8_t expected = kFree;
     while (!state_.compare_exchange_weak(expected, state, std::memory_order_acquire, std::memory_order_relaxed)) {
-      if (expected != kFree) std::this_thread::yield();
+      if (expected == kHeld) std::this_thread::yield();
+      if (expected == kMarked || expected == kAwaited) AwaitUnmarked();
       expected = kFree;
     }
   }
@@ -75,6 +93,7 @@ class BatchLatch {
   }
 
   std::atomic<uint8_t> state_{kFree};
+  std::atomic<bool> is_wanted_{false};  // the owner waits in MarkSoon()
   std::mutex mutex_;
   std::condition_variable unmarked_;  // with mutex_
 };

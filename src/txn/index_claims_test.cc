@@ -98,7 +98,7 @@ TEST_F(IndexClaimsTest, OthersLocksRangesAndEntriesKeepItFromBeingMade) {
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(other.get(), IndexId(1), K(""), K("", 2), true, true).ok());
   EXPECT_FALSE(Claim(*claimer));
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   ASSERT_TRUE(walk.ExtendToEnd());
   walk.End();
   EXPECT_FALSE(Claim(*claimer));

@@ -44,24 +44,50 @@ class OwnChangesTest : public ::testing::Test, public TxnFixture {
     }
     ASSERT_TRUE(txn->Rollback().ok());
   }
-};
 
-TEST_F(OwnChangesTest, AreReadByTheirTransactionWhileOthersLook) {
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> found_count{0};
-  std::thread looker([&] {
+  // So many changes that a look, too, puts them in order with the latch marked.
+  void WorkMuch(std::mt19937* random) {
+    auto txn = Begin(Isolation::kReadCommitted);
+    const auto insert = [&](int count) {
+      for (int change = 0; change < count; ++change) {
+        const std::string name = "own" + std::to_string((*random)() % 5000);
+        ASSERT_TRUE(txn->Insert(K(name), "v" + name, kNoWait).ok());
+      }
+    };
+    insert(1500);
+    if ((*random)() % 2 == 0) {
+      txn->StartStatement();
+      insert(1500);
+      ASSERT_TRUE(txn->RollbackStatement().ok());
+    }
+    if ((*random)() % 2 == 0) txn->HasChanged(K("own1"));
+    if ((*random)() % 2 == 0) {
+      ASSERT_TRUE(txn->Prepare("one", Durability::kOs).ok());
+    }
+    ASSERT_TRUE(((*random)() % 2 == 0 ? txn->Commit(Durability::kOs) : txn->Rollback()).ok());
+  }
+
+  // Until it is told to stop.
+  void Look() {
     auto txn = Begin();
     while (!stop.load()) {
       bool found = false;
       PendingEntry entry;
       const bool forward = found_count.load() % 2 == 0;
-      if (!txn->FindPending(IndexId(1), K(""), K("", 2), forward, &found, &entry).ok()) break;
+      if (!txn->FindPending(IndexId(1), K(""), K("", 2), forward, {}, &found, &entry).ok()) break;
       if (!found) continue;
       EXPECT_EQ("v" + entry.key.substr(4), entry.value);
       ++found_count;
     }
     EXPECT_TRUE(txn->Rollback().ok());
-  });
+  }
+
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> found_count{0};
+};
+
+TEST_F(OwnChangesTest, AreReadByTheirTransactionWhileOthersLook) {
+  std::thread looker([&] { Look(); });
   std::mt19937 random(1);
   for (int round = 0; round < 300 || found_count.load() == 0; ++round) {
     Work(&random);
@@ -69,6 +95,18 @@ TEST_F(OwnChangesTest, AreReadByTheirTransactionWhileOthersLook) {
   }
   stop = true;
   looker.join();
+}
+
+TEST_F(OwnChangesTest, EndInManyWaysWhileOthersPutThemInOrder) {
+  std::thread lookers[2];
+  for (std::thread& looker : lookers) looker = std::thread([&] { Look(); });
+  std::mt19937 random(1);
+  for (int round = 0; round < 60 || found_count.load() == 0; ++round) {
+    WorkMuch(&random);
+    if (HasFailure()) break;
+  }
+  stop = true;
+  for (std::thread& looker : lookers) looker.join();
 }
 
 TEST_F(OwnChangesTest, AKeyLockedJustNowNeedsNoLookUnlessItWasRemoved) {

@@ -2,7 +2,7 @@
 // One look for what other transactions have put into a range and not committed.
 #include "txn/pending_look.h"
 
-#include <chrono>
+#include <algorithm>
 
 namespace cairn::txn {
 namespace {
@@ -10,14 +10,18 @@ namespace {
 // A look into another's batch passes over so many removals at most, as it holds others up.
 constexpr size_t kPassedRemovalsMax = 1000;
 
-// The end of a long change wakes at once; the time is for noticing an interrupt.
-constexpr std::chrono::milliseconds kSleepMax(10);
+// Putting so many changes in order takes about as long.
+constexpr uint64_t kQuicklyOrderedMax = 1000;
+
+// The commit of a small transaction takes no longer on a slow disk. It holds no lock that is asked for, so it makes nobody fail who is not
+// to wait for locks.
+constexpr uint64_t kSmallCommitUs = 100'000;
 
 }  // namespace
 
-Status Transaction::FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, bool* found,
-                                PendingEntry* entry) {
-  return TransactionManager::PendingLook(*this, index, lower, upper, forward).Run(manager_, found, entry);
+Status Transaction::FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, const LockOptions& options,
+                                bool* found, PendingEntry* entry) {
+  return TransactionManager::PendingLook(*this, index, lower, upper, forward).Run(manager_, options, found, entry);
 }
 
 TransactionManager::PendingLook::~PendingLook() {
@@ -38,9 +42,10 @@ void TransactionManager::PendingLook::PinWriters(TransactionManager& manager) {
 
 bool TransactionManager::PendingLook::LookAt(Transaction& other, bool* found, PendingEntry* entry) const {
   if (!other.latch_.TryLook()) return false;
+  const bool looks = other.writes_open_ && other.HasWritten(index_);
+  const bool can_look = !looks || Order(other);
   store::WriteTransaction::FoundPut put;
-  if (other.writes_open_ && other.HasWritten(index_) &&
-      other.writes_->FindPut(lower_, upper_, forward_, kPassedRemovalsMax, &put) &&
+  if (looks && can_look && other.writes_->FindPut(lower_, upper_, forward_, kPassedRemovalsMax, &put) &&
       (!*found || (forward_ ? put.key < entry->key : put.key > entry->key))) {
     *found = true;
     entry->key = put.key;
@@ -48,7 +53,15 @@ bool TransactionManager::PendingLook::LookAt(Transaction& other, bool* found, Pe
     entry->is_removal = put.is_removal;
   }
   other.latch_.EndLook();
-  return true;
+  return can_look;
+}
+
+// Of a batch of many millions this takes seconds, in which the owner may want to commit, and others to look or to be killed.
+bool TransactionManager::PendingLook::Order(Transaction& other) const {
+  const store::WriteTransaction& writes = *other.writes_;
+  if (writes.is_ordered() || writes.change_count() <= kQuicklyOrderedMax) return true;
+  other.latch_.MarkLook();
+  return writes.OrderUnless([&] { return asker_.is_interrupted() || other.latch_.is_wanted(); });
 }
 
 void TransactionManager::PendingLook::LookAtAll(bool* found, PendingEntry* entry) {
@@ -59,12 +72,24 @@ void TransactionManager::PendingLook::LookAtAll(bool* found, PendingEntry* entry
   });
 }
 
-Status TransactionManager::PendingLook::Run(TransactionManager& manager, bool* found, PendingEntry* entry) {
+Status TransactionManager::PendingLook::Run(TransactionManager& manager, const LockOptions& options, bool* found,
+                                            PendingEntry* entry) {
   *found = false;
   PinWriters(manager);
-  for (LookAtAll(found, entry); !others_.empty(); LookAtAll(found, entry)) {
+  LookAtAll(found, entry);
+  return others_.empty() ? Status::Ok() : AwaitAll(manager, options, found, entry);
+}
+
+Status TransactionManager::PendingLook::AwaitAll(TransactionManager& manager, const LockOptions& options, bool* found,
+                                                 PendingEntry* entry) {
+  const bool waits = options.wait == LockWait::kWait;
+  const uint64_t now_us = manager.locks_.NowUs();
+  const uint64_t end_us = std::max(now_us + kSmallCommitUs, waits ? options.EndOfWait(now_us) : 0);
+  while (!others_.empty()) {
     if (asker_.is_interrupted()) return Status::Of(Status::Code::kInterrupted);
-    others_.front().transaction->latch_.AwaitUnmarked(kSleepMax);
+    if (manager.locks_.NowUs() >= end_us) return Status::Of(waits ? Status::Code::kLockTimeout : Status::Code::kLockBusy);
+    others_.front().transaction->latch_.AwaitUnmarked();
+    LookAtAll(found, entry);
   }
   return Status::Ok();
 }

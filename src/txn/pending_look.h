@@ -13,7 +13,7 @@ namespace cairn::txn {
 // after the other, not at one moment: what a batch gets after its look counts as an arrival (range_locks.h), as the range was
 // announced before. No mutex of the manager is held meanwhile; the transactions are pinned.
 //
-// Who is in the middle of a long change is left for the end, and waited for until that change is over. If its transaction is
+// Who is in the middle of a long change is left for the end, and waited for until that change is over, if it may be. If its transaction is
 // over by then, there is nothing to look for: what it committed is seen by cursors opened from now on.
 //
 // Thread rule: the asker's thread.
@@ -26,8 +26,8 @@ class TransactionManager::PendingLook {
   PendingLook& operator=(const PendingLook&) = delete;
   ~PendingLook();
 
-  // kInterrupted. Call once.
-  Status Run(TransactionManager& manager, bool* found, PendingEntry* entry);
+  // Transaction::FindPending. Call once.
+  Status Run(TransactionManager& manager, const LockOptions& options, bool* found, PendingEntry* entry);
 
  private:
   struct Other {
@@ -35,10 +35,14 @@ class TransactionManager::PendingLook {
     uint64_t id;               // its id() when it was pinned
   };
   void PinWriters(TransactionManager& manager);
-  // False: it is at something long.
+  // False: somebody is at something long there, or the look itself was and has given way.
   bool LookAt(Transaction& other, bool* found, PendingEntry* entry) const;
+  // During a look: sees to it that FindPut does not take long. False: given way.
+  bool Order(Transaction& other) const;
   // Takes those out that were looked at.
   void LookAtAll(bool* found, PendingEntry* entry);
+  // The same until none is left.
+  Status AwaitAll(TransactionManager& manager, const LockOptions& options, bool* found, PendingEntry* entry);
 
   const Transaction& asker_;
   const IndexId index_;

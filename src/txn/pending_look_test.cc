@@ -56,7 +56,7 @@ TEST_F(PendingLookTest, WaitsForACommitThatIsUnderWayAndNotForLaterOnes) {
   HoldCommit(*first, &first_committed);
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-  auto looked = std::async(std::launch::async, [&] { return walk.Look(); });
+  auto looked = std::async(std::launch::async, [&] { return walk.Look({}); });
   AwaitLooker(*first);
   ASSERT_TRUE(Insert(*second, "c").ok());
   auto second_committed = CommitElsewhere(*second);
@@ -71,7 +71,7 @@ TEST_F(PendingLookTest, WaitsForACommitThatIsUnderWayAndNotForLaterOnes) {
   // What came later is known as an arrival.
   EXPECT_FALSE(walk.ExtendToEnd());
   EXPECT_EQ(walk.blocker(), nullptr);
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(walk.ExtendToEnd());
   EXPECT_EQ(Scan(*reader, View::kNewest), "b=v c=v");
 }
@@ -84,7 +84,7 @@ TEST_F(PendingLookTest, FindsWhatIsLeftAfterAPrepare) {
   env.AwaitHeldWrite();
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-  auto looked = std::async(std::launch::async, [&] { return walk.Look(); });
+  auto looked = std::async(std::launch::async, [&] { return walk.Look({}); });
   AwaitLooker(*writer);
   env.ReleaseWrites();
   EXPECT_TRUE(prepared.get().ok());
@@ -102,12 +102,31 @@ TEST_F(PendingLookTest, EndsByAnInterrupt) {
   HoldCommit(*writer, &committed);
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-  auto looked = std::async(std::launch::async, [&] { return walk.Look(); });
+  auto looked = std::async(std::launch::async, [&] { return walk.Look({}); });
   AwaitLooker(*writer);
   reader->Interrupt();
   EXPECT_TRUE(looked.get().Is(Status::Code::kInterrupted));
   env.ReleaseWrites();
   EXPECT_TRUE(committed.get().ok());
+}
+
+// To put it in order takes long, if it is large enough.
+TEST_F(PendingLookTest, ALargeBatchIsNotPutInOrderForWhoIsKilled) {
+  auto reader = Begin(), writer = Begin();
+  for (int i = 3000; i-- > 0;) ASSERT_TRUE(writer->Put(Family::kData, K("b" + std::to_string(i)), "v").ok());
+  bool found = false;
+  PendingEntry entry;
+  const auto find = [&] { return reader->FindPending(IndexId(1), K("a"), K("z"), true, {}, &found, &entry); };
+  reader->Interrupt();
+  EXPECT_TRUE(find().Is(Status::Code::kInterrupted));
+  EXPECT_FALSE(found);
+  reader->ClearInterrupt();
+  ASSERT_TRUE(find().ok());
+  EXPECT_TRUE(found);
+  EXPECT_EQ(entry.key, K("b0"));
+  // There is nothing to do any more.
+  reader->Interrupt();
+  EXPECT_TRUE(find().ok());
 }
 
 TEST_F(PendingLookTest, TransactionsMayGoAwayMeanwhile) {
@@ -120,7 +139,7 @@ TEST_F(PendingLookTest, TransactionsMayGoAwayMeanwhile) {
     bool found = true;
     PendingEntry entry;
     auto looked = std::async(std::launch::async, [&] {
-      return reader->FindPending(IndexId(1), K("a"), K("z"), true, &found, &entry);
+      return reader->FindPending(IndexId(1), K("a"), K("z"), true, {}, &found, &entry);
     });
     AwaitLooker(*writer);
     env.ReleaseWrites();
@@ -129,6 +148,52 @@ TEST_F(PendingLookTest, TransactionsMayGoAwayMeanwhile) {
     EXPECT_TRUE(looked.get().ok());
     EXPECT_FALSE(found);
   }
+}
+
+// Time passes as a test says.
+class LookTimesTest : public PendingLookTest {
+ protected:
+  void SetUp() override {
+    lock_options.now_us = [] { return now_us_.load(); };
+    OpenAll();
+  }
+
+  // How a look ends that has come to a commit: when so many seconds have passed, or, at 0, when the commit is over.
+  Status LookBesideACommit(const LockOptions& options, uint64_t seconds) {
+    auto reader = Begin(), writer = Begin();
+    EXPECT_TRUE(Insert(*writer, "b").ok());
+    std::future<Status> committed;
+    HoldCommit(*writer, &committed);
+    bool found = true;
+    PendingEntry entry;
+    auto looked = std::async(std::launch::async, [&] {
+      return reader->FindPending(IndexId(1), K("a"), K("z"), true, options, &found, &entry);
+    });
+    AwaitLooker(*writer);
+    now_us_ += seconds * 1'000'000;
+    if (seconds != 0 && !IsReady(looked)) reader->Interrupt();
+    env.ReleaseWrites();
+    Status status = looked.get();
+    EXPECT_TRUE(committed.get().ok());
+    return status;
+  }
+
+  static inline std::atomic<uint64_t> now_us_{1};
+};
+
+TEST_F(LookTimesTest, WhoDoesNotWaitForLocksWaitsForSmallCommitsAlone) {
+  EXPECT_TRUE(LookBesideACommit(kNoWait, 0).ok());
+  EXPECT_TRUE(LookBesideACommit(kNoWait, 1).Is(Status::Code::kLockBusy));
+  EXPECT_TRUE(LookBesideACommit({.timeout_ms = 0}, 0).ok());
+  EXPECT_TRUE(LookBesideACommit({.timeout_ms = 0}, 1).Is(Status::Code::kLockTimeout));
+}
+
+TEST_F(LookTimesTest, AWaitForACommitHasTheTimeOfOneForALock) {
+  EXPECT_TRUE(LookBesideACommit({.timeout_ms = 2000}, 0).ok());
+  EXPECT_TRUE(LookBesideACommit({.timeout_ms = 2000}, 2).Is(Status::Code::kLockTimeout));
+  // Others have had it before.
+  uint64_t ends_us = 1;
+  EXPECT_TRUE(LookBesideACommit(LockOptions().Together(&ends_us), 1).Is(Status::Code::kLockTimeout));
 }
 
 // Writers insert, in short transactions; readers walk over all there is, as a scan does, and look again.
@@ -165,7 +230,7 @@ class WalksBesideCommitsTest : public PendingLookTest {
     RangeWalk walk;
     CAIRN_RETURN_IF_ERROR(walk.Begin(&txn, IndexId(1), lower, upper, forward, true));
     for (;;) {
-      CAIRN_RETURN_IF_ERROR(walk.Look());
+      CAIRN_RETURN_IF_ERROR(walk.Look({}));
       const std::string from(forward ? walk.settled() : lower), to(forward ? upper : walk.settled());
       store::Cursor cursor;
       CAIRN_RETURN_IF_ERROR(txn.OpenCursor({.lower_bound = from, .upper_bound = to}, View::kNewest, &cursor));

@@ -63,6 +63,8 @@ class PointLocks final : public RowLocks {
   std::vector<LockRow> ListLocks(size_t count_max) const override;
   std::vector<WaitRow> ListWaits(size_t count_max) const override;
   std::vector<DeadlockRow> ListDeadlocks() const override;
+  // The clock by which waits end.
+  uint64_t NowUs() const { return options_.now_us(); }
   // How many blockers all searches for deadlocks have looked at.
   uint64_t searched_count() const { return searched_count_.load(std::memory_order_relaxed); }
 

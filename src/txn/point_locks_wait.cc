@@ -61,13 +61,6 @@ Status PointLocks::Wait::Run(std::unique_lock<std::mutex>& shard_lock, LockEntry
   return status;
 }
 
-void PointLocks::Wait::SetEnd() {
-  end_us_ = request_->since_us + uint64_t{options_.timeout_ms} * 1000;
-  if (options_.ends_us == nullptr) return;
-  if (*options_.ends_us == 0) *options_.ends_us = end_us_;
-  end_us_ = *options_.ends_us;
-}
-
 void PointLocks::Wait::Enqueue(LockEntry* entry) {
   request_ = shard_.NewRequest(entry);
   request_->owner = &owner_;
@@ -78,7 +71,7 @@ void PointLocks::Wait::Enqueue(LockEntry* entry) {
   request_->wants_blockers = observer != nullptr && observer->WantsBlockers(owner_);
   ++owner_.wait_count_;
   owner_.wait_number_ = ++locks_.last_wait_number_;
-  SetEnd();
+  end_us_ = options_.EndOfWait(request_->since_us);
   // Who comes to hold the lock while others wait for it is told in GrantWaiters(). An upgrade tells itself as well: it may be given up,
   // and those who came behind it wait for its weaker lock.
   if (entry->waiters == nullptr) {

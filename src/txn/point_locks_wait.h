@@ -52,7 +52,6 @@ class PointLocks::Wait {
   enum class End { kGranted, kVictim, kInterrupted, kTimeout };
 
   void Enqueue(LockEntry* entry);
-  void SetEnd();
   bool BreakDeadlocks();
   void PinBlockers();
   void TellObserverOf(const std::vector<LockOwner*>& blockers);

@@ -32,7 +32,7 @@ class RangeLocksTest : public ::testing::Test, public TxnFixture {
   // A walk over index 1 from `lower` that has come to `to`.
   static void Walk(Transaction& transaction, RangeWalk* walk, std::string_view lower, std::string_view to) {
     ASSERT_TRUE(walk->Begin(&transaction, IndexId(1), K(lower), K("", 2), true, true).ok());
-    ASSERT_TRUE(walk->Look().ok());
+    ASSERT_TRUE(walk->Look({}).ok());
     ASSERT_TRUE(walk->Extend(K(to)));
   }
   void Remove(std::initializer_list<const char*> names) {
@@ -80,7 +80,7 @@ TEST_F(RangeLocksTest, AWalkIsToldOfArrivalsAndOfWhatIsPending) {
   ASSERT_TRUE(Insert(*early, "x").ok());
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(walk.Extend(K("b")));
   // Something uncommitted was there before.
   EXPECT_FALSE(walk.Extend(K("d")));
@@ -88,17 +88,17 @@ TEST_F(RangeLocksTest, AWalkIsToldOfArrivalsAndOfWhatIsPending) {
   EXPECT_EQ(walk.blocker()->key, K("c"));
   EXPECT_EQ(walk.settled(), K("b") + '\0');
   ASSERT_TRUE(early->Rollback().ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(walk.Extend(K("d")));
   // Something comes in front.
   ASSERT_TRUE(Insert(*late, "f").ok());
   EXPECT_FALSE(walk.Extend(K("g")));
   EXPECT_EQ(walk.blocker(), nullptr);
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_FALSE(walk.ExtendToEnd());
   EXPECT_EQ(walk.blocker()->key, K("f"));
   ASSERT_TRUE(late->Commit(Durability::kOs).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(walk.Extend(K("f")));
   EXPECT_TRUE(walk.ExtendToEnd());
 }
@@ -109,13 +109,13 @@ TEST_F(RangeLocksTest, ArrivalsFarAheadAreNotLookedForBeforeTheWalkComesThere) {
     auto reader = Begin(), writer = Begin();
     RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     for (const char* ahead : {"m5", "m1", "m9"}) ASSERT_TRUE(Insert(*writer, ahead).ok());
     EXPECT_TRUE(walk.Extend(K(forward ? "c" : "w")));
     EXPECT_TRUE(walk.Extend(K(forward ? "m" : "n")));
     EXPECT_FALSE(walk.Extend(K(forward ? "m1" : "m9")));
     EXPECT_EQ(walk.blocker(), nullptr);
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_FALSE(walk.ExtendToEnd());
     ASSERT_NE(walk.blocker(), nullptr);
     EXPECT_EQ(walk.blocker()->key, K(forward ? "m1" : "m9"));
@@ -130,7 +130,7 @@ TEST_F(RangeLocksTest, AWalkLocksNothingFurtherWhileItWaits) {
     ASSERT_TRUE(Insert(*writer, "m").ok());
     RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_TRUE(walk.Extend(K(forward ? "c" : "x")));
     EXPECT_FALSE(walk.ExtendToEnd());
     ASSERT_NE(walk.blocker(), nullptr);
@@ -139,13 +139,13 @@ TEST_F(RangeLocksTest, AWalkLocksNothingFurtherWhileItWaits) {
     for (const char* name : {"e", "v"}) EXPECT_TRUE(Insert(*other, name).ok()) << name;
     ASSERT_TRUE(writer->Commit(Durability::kOs).ok());
     // What has come before the key that was waited for is seen.
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_TRUE(walk.Extend(K(forward ? "d" : "w")));
     EXPECT_FALSE(walk.Extend(K(forward ? "l" : "n")));
     ASSERT_NE(walk.blocker(), nullptr);
     EXPECT_EQ(walk.blocker()->key, K(forward ? "e" : "v"));
     ASSERT_TRUE(other->Rollback().ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     for (const char* name : {forward ? "l" : "n", "m", forward ? "n" : "l"}) EXPECT_TRUE(walk.Extend(K(name))) << name;
     EXPECT_TRUE(walk.ExtendToEnd());
     walk.End();
@@ -165,7 +165,7 @@ TEST_F(RangeLocksTest, AWalkMovesOnWhileOthersKeepArrivingNearer) {
     for (int i = 0; i <= RangeWalk::kTriesMax; ++i) {
       ASSERT_TRUE(writer->Rollback().ok());
       writer->Begin(Isolation::kRepeatableRead);
-      ASSERT_TRUE(walk.Look().ok());
+      ASSERT_TRUE(walk.Look({}).ok());
       ASSERT_TRUE(Insert(*writer, nearer(i)).ok());
       EXPECT_FALSE(walk.Extend(K(further(10))));
       EXPECT_EQ(walk.blocker(), nullptr);
@@ -174,12 +174,12 @@ TEST_F(RangeLocksTest, AWalkMovesOnWhileOthersKeepArrivingNearer) {
     EXPECT_TRUE(Insert(*writer, nearer(40)).Is(Code::kLockBusy));
     EXPECT_TRUE(Insert(*writer, further(5)).Is(Code::kLockBusy));
     EXPECT_TRUE(Insert(*writer, further(11)).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_FALSE(walk.Extend(K(further(10))));
     ASSERT_NE(walk.blocker(), nullptr);
     EXPECT_EQ(walk.blocker()->key, K(nearer(RangeWalk::kTriesMax)));
     ASSERT_TRUE(writer->Rollback().ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_TRUE(walk.Extend(K(further(10))));
   }
 }
@@ -193,7 +193,7 @@ TEST_F(RangeLocksTest, AWalkThatHasWaitedOftenKeepsOthersFromComingNearer) {
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
     for (int i = 0; i <= RangeWalk::kTriesMax; ++i) {
       ASSERT_TRUE(Insert(*writer, nearer(i)).ok());
-      ASSERT_TRUE(walk.Look().ok());
+      ASSERT_TRUE(walk.Look({}).ok());
       EXPECT_FALSE(walk.ExtendToEnd());
       ASSERT_NE(walk.blocker(), nullptr);
       EXPECT_EQ(walk.blocker()->key, K(nearer(i)));
@@ -211,7 +211,7 @@ TEST_F(RangeLocksTest, AWalkAsksWhetherItMayComeToAnEntry) {
     const char* const nearer = forward ? "k" : "o";
     RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_TRUE(walk.MayExtend(K("m")));
     EXPECT_EQ(count(), 0u);
     EXPECT_TRUE(walk.Extend(passed));
@@ -221,12 +221,12 @@ TEST_F(RangeLocksTest, AWalkAsksWhetherItMayComeToAnEntry) {
     for (const char* name : {"m", "k", "o"}) EXPECT_TRUE(Insert(*writer, name).ok()) << name;
     EXPECT_FALSE(walk.MayExtend(K("m")));
     EXPECT_EQ(walk.blocker(), nullptr);
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_FALSE(walk.MayExtend(K("m")));
     ASSERT_NE(walk.blocker(), nullptr);
     EXPECT_EQ(walk.blocker()->key, K(nearer));
     ASSERT_TRUE(writer->Rollback().ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_TRUE(walk.MayExtend(K("m")));
     EXPECT_TRUE(walk.Extend(K("m")));
     writer->Begin(Isolation::kRepeatableRead);
@@ -239,7 +239,7 @@ TEST_F(RangeLocksTest, AWalkThatHasAskedInVainOftenKeepsOthersFromComingNearer) 
   auto reader = Begin(), writer = Begin();
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   ASSERT_TRUE(Insert(*writer, "m").ok());
   for (int i = 0; i < RangeWalk::kTriesMax; ++i) EXPECT_FALSE(walk.MayExtend(K("n")));
   EXPECT_EQ(count(), 0u);
@@ -253,7 +253,7 @@ TEST_F(RangeLocksTest, DownwardsTheSame) {
   ASSERT_TRUE(Insert(*writer, "m").ok());
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), false, true).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(walk.Extend(K("p")));
   EXPECT_TRUE(Insert(*writer, "p").Is(Code::kLockBusy));
   EXPECT_TRUE(Insert(*writer, "y").Is(Code::kLockBusy));
@@ -261,7 +261,7 @@ TEST_F(RangeLocksTest, DownwardsTheSame) {
   EXPECT_FALSE(walk.Extend(K("k")));
   EXPECT_EQ(walk.blocker()->key, K("m"));
   ASSERT_TRUE(writer->Commit(Durability::kOs).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(walk.Extend(K("m")));
   EXPECT_TRUE(walk.ExtendToEnd());
 }
@@ -277,10 +277,10 @@ TEST_F(RangeLocksTest, RemovalsAreNobodyToWaitFor) {
   for (const bool forward : {true, false}) {
     RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     int tries = 0;
     while (!walk.ExtendToEnd() && walk.blocker() == nullptr) {
-      ASSERT_TRUE(walk.Look().ok());
+      ASSERT_TRUE(walk.Look({}).ok());
       ASSERT_LT(++tries, 10);
     }
     ASSERT_NE(walk.blocker(), nullptr);
@@ -301,17 +301,17 @@ TEST_F(RangeLocksTest, WhatComesAmongRemovalsIsMet) {
     const std::string first = name(forward ? 5 : kCount - 5) + "a", second = name(forward ? 7 : kCount - 7) + "a";
     RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     ASSERT_TRUE(Insert(*writer, first).ok());
     EXPECT_FALSE(walk.ExtendToEnd());
     EXPECT_EQ(walk.blocker(), nullptr);
     ASSERT_TRUE(Insert(*writer, second).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_FALSE(walk.ExtendToEnd());
     ASSERT_NE(walk.blocker(), nullptr);
     EXPECT_EQ(walk.blocker()->key, K(first));
     ASSERT_TRUE(writer->Rollback().ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_FALSE(walk.ExtendToEnd());
     EXPECT_EQ(walk.blocker(), nullptr);
     writer->Begin(Isolation::kRepeatableRead);
@@ -329,7 +329,7 @@ TEST_F(RangeLocksTest, AWalkComesToEachRowThatIsBeingRemoved) {
     for (int i = 0; i < kCount; ++i) ASSERT_TRUE(remover->Delete(Family::kData, K(name(i))).ok());
     RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), forward, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     int refusals = 0;
     for (int i = 0; i < kCount; ++i) {
       const std::string key = K(name(forward ? i : kCount - 1 - i));
@@ -337,7 +337,7 @@ TEST_F(RangeLocksTest, AWalkComesToEachRowThatIsBeingRemoved) {
       ++refusals;
       ASSERT_EQ(walk.blocker(), nullptr);
       ASSERT_TRUE(forward ? walk.settled() <= key : walk.settled() > key) << key;
-      ASSERT_TRUE(walk.Look().ok());
+      ASSERT_TRUE(walk.Look({}).ok());
       ASSERT_TRUE(walk.Extend(key)) << key;
     }
     EXPECT_TRUE(walk.ExtendToEnd());
@@ -393,7 +393,7 @@ TEST_F(RangeLocksTest, WhoAsksForTheHolderIsNoArrival) {
   auto reader = Begin(), writer = Begin();
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(writer->WaitForRanges(K("m"), kNoWait).ok());
   EXPECT_TRUE(walk.Extend(K("p")));
   EXPECT_TRUE(writer->WaitForRanges(K("m"), kNoWait).Is(Code::kLockBusy));
@@ -457,7 +457,7 @@ TEST_F(RangeLocksTest, PreparedInsertionsArePendingUntilTheyEnd) {
     }
     RangeWalk walk;
     ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("a"), K("z"), true, true).ok());
-    ASSERT_TRUE(walk.Look().ok());
+    ASSERT_TRUE(walk.Look({}).ok());
     EXPECT_FALSE(walk.ExtendToEnd());
     ASSERT_NE(walk.blocker(), nullptr);
     EXPECT_EQ(walk.blocker()->value, "v");
@@ -473,7 +473,7 @@ TEST_F(RangeLocksTest, WhatARolledBackStatementPutIsNotPending) {
   ASSERT_TRUE(writer->RollbackStatement().ok());
   RangeWalk walk;
   ASSERT_TRUE(walk.Begin(reader.get(), IndexId(1), K("c"), K("z"), true, true).ok());
-  ASSERT_TRUE(walk.Look().ok());
+  ASSERT_TRUE(walk.Look({}).ok());
   EXPECT_TRUE(walk.ExtendToEnd());
 }
 

@@ -25,7 +25,7 @@ void RangeWalk::End() {
 }
 
 // What arrives after the first line is known to the next Extend().
-Status RangeWalk::Look() {
+Status RangeWalk::Look(const LockOptions& options) {
   transaction_->ranges().ForgetArrivals(&walk_);
   known_ = is_forward() ? walk_.upper : walk_.lower;
   if (!heeds_pending_) return Status::Ok();
@@ -34,7 +34,7 @@ Status RangeWalk::Look() {
   if (lower >= upper) return Status::Ok();
   bool found;
   CAIRN_RETURN_IF_ERROR(
-      transaction_->FindPending(walk_.holding->index, lower, upper, is_forward(), &found, &pending_));
+      transaction_->FindPending(walk_.holding->index, lower, upper, is_forward(), options, &found, &pending_));
   if (!found) return Status::Ok();
   known_ = pending_.key;
   // Behind a removal, but before what was put.

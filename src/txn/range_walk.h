@@ -51,8 +51,8 @@ class RangeWalk {
   bool is_forward() const { return walk_.forward; }
   void End();
 
-  // Looks for what others have put and not committed in front of the walk.
-  Status Look();
+  // Looks for what others have put and not committed in front of the walk. `options`: Transaction::FindPending.
+  Status Look(const LockOptions& options);
 
   // Locks up to and including `key`, or to the end of the bounds. True: a cursor opened since the last
   // Look() shows all there is from settled() to there; then settled() is moved there.

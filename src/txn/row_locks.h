@@ -29,11 +29,19 @@ struct LockOptions {
   bool is_row = true;            // false: no row or entry of a table, so a strict read view knows nothing of it
   uint64_t* ends_us = nullptr;   // see Together(); null: each wait has timeout_ms
 
-  // For waits that are one to who waits, as for one holder after the other: the first sets when all of them end (SteadyTimeUs), if that is 0.
+  // For waits that are one to who waits, as for one holder after the other: the first sets when all of them end, if that is 0.
   LockOptions Together(uint64_t* all_end_us) const {
     LockOptions options = *this;
     if (ends_us == nullptr) options.ends_us = all_end_us;
     return options;
+  }
+
+  // When a wait that begins now ends (SteadyTimeUs).
+  uint64_t EndOfWait(uint64_t now_us) const {
+    const uint64_t own_end_us = now_us + uint64_t{timeout_ms} * 1000;
+    if (ends_us == nullptr) return own_end_us;
+    if (*ends_us == 0) *ends_us = own_end_us;
+    return *ends_us;
   }
 };
 

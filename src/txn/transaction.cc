@@ -31,7 +31,10 @@ void ClearForReuse(std::vector<T>* items) {
 // or, if he has to look at all transactions at once, by the manager.
 class Transaction::LongChange {
  public:
-  explicit LongChange(Transaction& transaction) : transaction_(transaction) { transaction_.latch_.Mark(); }
+  // `hurries`: others may wait for this, and a look that puts the batch in order meanwhile does so in vain.
+  LongChange(Transaction& transaction, bool hurries) : transaction_(transaction) {
+    hurries ? transaction_.latch_.MarkSoon() : transaction_.latch_.Mark();
+  }
   ~LongChange() {
     transaction_.latch_.Unmark();
     transaction_.manager_.TellLongChangeEnded();
@@ -49,7 +52,7 @@ Transaction::~Transaction() {
   if (is_active() && !prepared_) (void)Rollback();
   // A prepared one stays on disk; this process forgets it.
   if (prepared_) {
-    LongChange change(*this);
+    LongChange change(*this, /*hurries=*/true);
     writes_.reset();
     writes_open_ = false;
   }
@@ -261,21 +264,21 @@ bool Transaction::HasWrittenOnly(std::span<const IndexId> indexes) const {
 bool Transaction::HasWrites() const { return writes_open_ && writes_->HasWrites(); }
 
 Status Transaction::EmptyWrites() {
-  LongChange change(*this);
+  LongChange change(*this, /*hurries=*/true);
   Status status = writes_->Rollback();
   writes_open_ = false;
   return status;
 }
 
 Status Transaction::UndoWrites() {
-  LongChange change(*this);
+  LongChange change(*this, /*hurries=*/false);
   return writes_->RollbackToSavepoint();
 }
 
 // Others make the order too when they look.
 void Transaction::OrderWrites() {
   if (writes_->is_ordered()) return;
-  LongChange change(*this);
+  LongChange change(*this, /*hurries=*/false);
   writes_->Order();
 }
 
@@ -341,7 +344,7 @@ Status Transaction::MergeTableCounters() {
     if (change.counters.IsZero()) continue;
     key.Clear();
     manager_.hooks_.counter_key(change.table, &key);
-    BatchLatch::Hold hold(latch_);
+    LongChange long_change(*this, /*hurries=*/true);  // it belongs to one that follows
     if (!writes_open_) OpenWrites();  // all else was rolled back
     CAIRN_RETURN_IF_ERROR(writes_->MergeCounters(key.view(), change.counters));
   }
@@ -355,7 +358,7 @@ Status Transaction::Prepare(ByteView name, store::Durability durability) {
   assert(is_active() && !prepared_);
   CAIRN_RETURN_IF_ERROR(MergeTableCounters());
   if (HasWrites()) {
-    LongChange change(*this);
+    LongChange change(*this, /*hurries=*/true);
     CAIRN_RETURN_IF_ERROR(writes_->Prepare(name, durability));
   }
   name_ = name;
@@ -382,7 +385,7 @@ Status Transaction::Commit(store::Durability durability) {
   if (!prepared_) CAIRN_RETURN_IF_ERROR(MergeTableCounters());
   if (HasWrites()) {
     {
-      LongChange change(*this);
+      LongChange change(*this, /*hurries=*/true);
       status = writes_->Commit(durability);
       if (!status.ok() && !writes_->is_finished()) return status;
       writes_open_ = false;
@@ -399,7 +402,7 @@ Status Transaction::Commit(store::Durability durability) {
 
 Status Transaction::Rollback() {
   if (writes_open_) {
-    LongChange change(*this);
+    LongChange change(*this, /*hurries=*/true);
     // The next start finds what the log has prepared and not rolled back. Nobody may have changed its rows in between.
     CAIRN_RETURN_IF_ERROR(writes_->Rollback());
     writes_open_ = false;

@@ -131,8 +131,10 @@ class Transaction final : public LockOwner {
   Status TakeBack(const std::function<Status(ByteView key, ByteView value)>& visit, bool* taken);
 
   // The first entry in [lower, upper) of an index, or the last when not `forward`, that another active
-  // transaction has put and not committed. Waits for commits that are being written. kInterrupted.
-  Status FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, bool* found, PendingEntry* entry);
+  // transaction has put and not committed. Waits for commits that are being written, and the like: `options` say for how long, but those
+  // of small transactions are always waited for. kInterrupted, kLockBusy, kLockTimeout.
+  Status FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, const LockOptions& options, bool* found,
+                     PendingEntry* entry);
 
   // Changes. The caller holds the exclusive locks it needs. Contract of SingleDelete:
   // store::WriteTransaction.

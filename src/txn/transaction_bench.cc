@@ -42,7 +42,7 @@ void ChangeKeys(benchmark::State& state) {
     if (!walk.Begin(holder.get(), kIndex, AsBytes(key, sizeof key), AsBytes("\0\0\0\2", 4), true, true).ok()) {
       std::abort();
     }
-    if (!walk.Look().ok() || !walk.ExtendToEnd()) std::abort();
+    if (!walk.Look({}).ok() || !walk.ExtendToEnd()) std::abort();
   }
   uint64_t next = 0;
   for (auto _ : state) {
