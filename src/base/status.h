@@ -41,7 +41,7 @@ class [[nodiscard]] Status {
     kTooLarge,         // a row, or a transaction, larger than can be stored
     // Damage and failing devices.
     kCorruption,       // bytes that no version of the format allows
-    kFormatTooNew,     // written by a newer version; nothing was changed
+    kFormatTooNew,     // written by a newer version
     kIoError,          // the operating system refused
     kBusy,             // another process uses the directory
   };

@@ -44,9 +44,13 @@ std::string CreationKey(TableId id);
 // Thread rule: all methods from any thread.
 class Catalog {
  public:
+  // Whether this program knows the format of the store's dictionary, if there is one yet: for store::StoreOptions::check. kFormatTooNew.
+  static Status CheckFormat(const store::Store& store);
+
   // Reads the dictionary, creating an empty one in a new store, and drops the temporary
   // tables an earlier process left. kFormatTooNew changes nothing. `log` (may be null; stays as long as the catalog) is told when there
-  // are rows of indexes that the dictionary does not know, and when half of the numbers for indexes are gone.
+  // are rows of indexes that the dictionary does not know, when half of the numbers for indexes are gone, and of each definition that is
+  // damaged, which makes only its table kCorruption.
   static Status Open(store::Store* store, std::unique_ptr<Catalog>* catalog, LogSink* log = nullptr);
 
   // Creates a table; ids in `def` are assigned here. kAlreadyExists when the name is taken, kDuplicateKey when that
@@ -63,7 +67,7 @@ class Catalog {
   // replaces.
   Status Rename(const std::string& from, const std::string& to, const std::string& original = {},
                 const ShownRename& shown = {});
-  // With its foreign keys; those that refer to it stay.
+  // With its foreign keys; those that refer to it stay. One whose definition is damaged goes, too, but the space of its indexes stays taken.
   Status Drop(const std::string& name);
 
   // The tables that are partitions of the server's table `whole`, and the name of that of one; empty when it is no partition.
@@ -190,6 +194,7 @@ class Catalog {
   void PutRenamed(const std::string& to, TableDef* def, store::Batch* batch);
   void NoteRenamed(const std::string& from, const TableDef& def);
   void PutGone(const TableDef& def, store::Batch* batch);
+  Status PutGone(const std::string& name, TableDef* def, store::Batch* batch);
   Status WriteRenamed(store::Batch* batch, const std::vector<std::pair<std::string, TableDef>>& moved);
   void Publish(const std::string& name, std::shared_ptr<Table> table);
   void Unpublish(const std::string& name);

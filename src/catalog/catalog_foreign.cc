@@ -38,7 +38,11 @@ Status Catalog::LoadForeignKeys() {
   std::vector<ForeignKeyPtr> keys;
   CAIRN_RETURN_IF_ERROR(ForEachRecord(store_, RecordKind::kForeignKey, {}, [&](ByteView place, ByteView value) {
     ForeignKeyDef key;
-    CAIRN_RETURN_IF_ERROR(DecodeForeignKey(value, &key));
+    if (const Status decoded = DecodeForeignKey(value, &key); !decoded.ok()) {
+      const size_t zero = std::min(place.find('\0'), place.size());
+      const std::string child(place.substr(0, zero)), name(place.substr(std::min(zero + 1, place.size())));
+      return Status(decoded.code(), "foreign key " + name + " of " + child + ": " + std::string(decoded.message()));
+    }
     if (KindKey(RecordKind::kForeignKey) + std::string(place) != ForeignKeyKey(key.child, key.name)) {
       return Status::Corruption("foreign key " + key.name + " of the dictionary is not where it belongs");
     }

@@ -100,8 +100,7 @@ Status Catalog::DropPartitionsOf(const std::string& whole) {
   Batch batch(*store_);
   for (const std::string& name : names) {
     TableDef def;
-    CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
-    PutGone(def, &batch);
+    CAIRN_RETURN_IF_ERROR(PutGone(name, &def, &batch));
   }
   if (batch.empty()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));

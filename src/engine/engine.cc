@@ -64,6 +64,7 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   store_options.expert_db_options = options.expert_db_options;
   store_options.expert_family_options = options.expert_family_options;
   store_options.log = options.log;
+  store_options.check = catalog::Catalog::CheckFormat;
   store_options.on_wal_failure = [log = options.log](const Status& status) { FailStop(log, status); };
   started->sort_memory_bytes_ = std::clamp(store_options.memory_bytes / 8, kSortBytesMin, kSortBytesMax);
   started->cores_ = store_options.cores;

@@ -146,10 +146,11 @@ int DropTableByPath(const char* path) {
   catalog::Catalog& catalog = GlobalEngine()->catalog();
   // For the server a partitioned table is gone before its first partition; where it can be refused, it has been.
   const bool is_partition = IsPartition(path);
-  if (catalog.Find(name, &table).ok() && !is_partition && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
-  if (table != nullptr && MayBeReferenced(name) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
+  const bool is_there = !catalog.Find(name, &table).Is(Status::Code::kNotFound);  // though damaged, perhaps
+  if (table != nullptr && !is_partition && HeldByPrepared(table->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  if (is_there && MayBeReferenced(name) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
   std::string whole;
-  const bool drops_all = (table == nullptr || is_partition) && DropsAllPartitions(current_thd, path, &whole);
+  const bool drops_all = (!is_there || is_partition) && DropsAllPartitions(current_thd, path, &whole);
   const Status status = drops_all ? catalog.DropPartitionsOf(whole) : catalog.Drop(name);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
   if (status.ok() && table != nullptr && table->def().temporary) {

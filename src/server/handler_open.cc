@@ -83,6 +83,7 @@ Status Handler::AccessOf(const char* name, std::shared_ptr<catalog::TableAccess>
   codec::RecordLayout layout;
   CAIRN_RETURN_IF_ERROR(LayoutOf(*table, &layout));
   CAIRN_RETURN_IF_ERROR(catalog::CheckSameIndexes(found->def(), DefinitionOf(*table, layout, found->def().name).indexes));
+  CAIRN_RETURN_IF_ERROR(CheckSameNames(found->def(), *table));
   return catalog::TableAccess::Make(std::move(found), std::move(layout), access);
 }
 

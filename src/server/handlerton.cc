@@ -317,18 +317,20 @@ void DropDatabase(handlerton*, char* path) {
   std::string prefix = path;
   while (!prefix.empty() && prefix.back() == '/') prefix.pop_back();
   prefix = prefix.substr(prefix.rfind('/') + 1) + "/";
+  catalog::Catalog& catalog = GlobalEngine()->catalog();
   std::vector<std::string> names;
-  Status status = GlobalEngine()->catalog().TableNames(prefix, &names);
+  if (const Status listed = catalog.TableNames(prefix, &names); !listed.ok()) {
+    sql_print_error("CAIRN: cannot find all tables of %s to drop them: %s", path, listed.ToString().c_str());
+  }
   for (const std::string& name : names) {
-    if (!status.ok()) break;
     std::shared_ptr<catalog::Table> table;
-    status = GlobalEngine()->catalog().Find(name, &table);
-    if (status.ok() && !table->def().temporary) status = GlobalEngine()->catalog().Drop(name);
+    if (catalog.Find(name, &table).ok() && table->def().temporary) continue;
+    const Status dropped = catalog.Drop(name);
     // Others may drop a temporary table in between.
-    if (status.Is(Status::Code::kNotFound)) status = Status::Ok();
+    if (dropped.ok() || dropped.Is(Status::Code::kNotFound)) continue;
+    sql_print_error("CAIRN: cannot drop table %s: %s", name.c_str(), dropped.ToString().c_str());
   }
   GlobalEngine()->WakeReclaimer();
-  if (!status.ok()) sql_print_error("CAIRN: cannot drop the tables of %s: %s", path, status.ToString().c_str());
 }
 
 handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root) {

@@ -4,6 +4,8 @@
 
 #include "server/table_map.h"
 
+#include <algorithm>
+
 #include "server/collation.h"
 
 namespace cairn::server {
@@ -193,6 +195,18 @@ catalog::TableDef DefinitionOf(const TABLE& table, const codec::RecordLayout& la
     if (key != share.primary_key) def.indexes.push_back(MapKey(table, table.key_info[key], false));
   }
   return def;
+}
+
+Status CheckSameNames(const catalog::TableDef& def, const TABLE& table) {
+  for (size_t i = 0; i < std::min<size_t>(def.columns.size(), table.s->fields); ++i) {
+    const Field& field = *table.field[i];
+    const std::string& name = def.columns[i].name;
+    if (field.invisible >= INVISIBLE_SYSTEM || field.vers_sys_field()) continue;
+    if (my_strcasecmp(system_charset_info, field.field_name.str, name.c_str()) == 0) continue;
+    return Status::Corruption("column " + std::string(field.field_name.str) + " of " + def.name + " has the place of " + name +
+                              " of the dictionary");
+  }
+  return Status::Ok();
 }
 
 unsigned IndexOfKey(const TABLE& table, unsigned key) {

@@ -23,6 +23,11 @@ Status LayoutOf(const TABLE& table, codec::RecordLayout* layout);
 // Precondition: `layout` is LayoutOf(table).
 catalog::TableDef DefinitionOf(const TABLE& table, const codec::RecordLayout& layout, std::string name);
 
+// Whether the columns of `table` have the names that the dictionary's at the same places have: others that are stored the same way would be read
+// as what they are not. Case makes no difference, nor what hidden columns and those of system versioning are called: EXCHANGE PARTITION
+// looks at neither. kCorruption, naming table and column, when one has another.
+Status CheckSameNames(const catalog::TableDef& def, const TABLE& table);
+
 // Which of TableDef::indexes the server's key number `key` is. The primary key comes first there.
 unsigned IndexOfKey(const TABLE& table, unsigned key);
 

@@ -11,6 +11,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
+
+#include "store/format_file.h"
 
 namespace cairn::server {
 namespace {
@@ -56,7 +59,14 @@ Status WriteDurably(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-bool HoldsStore(const std::string& directory) { return access((directory + "/CURRENT").c_str(), F_OK) == 0; }
+bool HoldsStore(const std::string& directory) {
+  if (access((directory + "/CURRENT").c_str(), F_OK) == 0) return true;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(directory, failed), end; at != end; at.increment(failed)) {
+    if (store::IsDataFileOrLog(at->path().filename().string())) return true;
+  }
+  return false;
+}
 
 Status CheckWitness(const std::string& path, const std::string& directory) {
   if ((access(path.c_str(), F_OK) != 0 && errno == ENOENT) || HoldsStore(directory)) return Status::Ok();

@@ -9,7 +9,7 @@
 
 namespace cairn::server {
 
-// A directory that holds a store holds tables, perhaps the only copy of them.
+// A directory that holds a store, or data files or logs of one that has lost CURRENT, holds tables, perhaps the only copy of them.
 bool HoldsStore(const std::string& directory);
 
 // kIoError when there is a witness, whatever is in it, and no store in `directory`.

@@ -61,6 +61,22 @@ TEST_F(WitnessTest, AStoreThatHasGoneIsMissed) {
   EXPECT_NE(status.message().find("this server keeps tables in " + store + ", but"), std::string_view::npos) << status.ToString();
 }
 
+// What is wrong with it, who opens it says.
+TEST_F(WitnessTest, AStoreThatHasLostFilesHasNotGone) {
+  ASSERT_TRUE(WriteWitness(path, store).ok());
+  for (const char* name : {"LOG", "CAIRN_FORMAT", "MANIFEST-000001", "OPTIONS-000007", "12.sst.tmp", ".log", "x1.log"}) {
+    std::ofstream(store + "/" + name) << "x";
+    EXPECT_FALSE(HoldsStore(store)) << name;
+    EXPECT_TRUE(CheckWitness(path, store).Is(Code::kIoError)) << name;
+  }
+  for (const char* name : {"000012.sst", "1000000.log"}) {
+    std::ofstream(store + "/" + name) << "x";
+    EXPECT_TRUE(HoldsStore(store)) << name;
+    EXPECT_TRUE(CheckWitness(path, store).ok()) << name;
+    std::filesystem::remove(store + "/" + name);
+  }
+}
+
 // As whoever writes it in place leaves it when he dies.
 TEST_F(WitnessTest, OneThatIsEmptyOrCutIsOneAllTheSame) {
   for (const char* text : {"", "\n", "/some"}) {

@@ -2,7 +2,9 @@
 // The file that says which version of Cairn's store format a directory has.
 #include "store/format_file.h"
 
+#include <algorithm>
 #include <charconv>
+#include <vector>
 
 #include <rocksdb/env.h>
 
@@ -44,6 +46,20 @@ Status Create(rocks::Env* env, const std::string& directory, const std::string& 
   return FromRocks(handle->Fsync());
 }
 
+// Without CURRENT there is no store for RocksDB: it would make an empty one, and the next time delete all files that this one does not know.
+Status CheckCurrent(rocks::Env* env, const std::string& directory) {
+  const rocks::Status exists = env->FileExists(directory + "/CURRENT");
+  if (!exists.IsNotFound()) return FromRocks(exists);
+  std::vector<std::string> names;
+  const rocks::Status listed = env->GetChildren(directory, &names);
+  if (listed.IsNotFound() || listed.IsPathNotFound()) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(FromRocks(listed));
+  const auto found = std::ranges::find_if(names, IsDataFileOrLog);
+  if (found == names.end()) return Status::Ok();
+  return Status::Corruption("the file CURRENT is missing, but " + *found + " of a store is here. Nothing was changed. Bring CURRENT back: "
+                            "it is one line, the name of the file MANIFEST-<number>, if there are several of the newest that is whole");
+}
+
 }  // namespace
 
 Status CheckFormatFile(rocks::Env* env, const std::string& directory, bool may_create) {
@@ -52,12 +68,14 @@ Status CheckFormatFile(rocks::Env* env, const std::string& directory, bool may_c
   if (exists.ok()) {
     std::string text;
     CAIRN_RETURN_IF_ERROR(FromRocks(rocks::ReadFileToString(env, path, &text)));
-    return Parse(path, text);
+    CAIRN_RETURN_IF_ERROR(Parse(path, text));
+    return CheckCurrent(env, directory);
   }
   if (!exists.IsNotFound()) return FromRocks(exists);
   if (env->FileExists(directory + "/CURRENT").ok()) {
     return Status::InvalidArgument(directory + " holds a RocksDB database that is not Cairn's");
   }
+  CAIRN_RETURN_IF_ERROR(CheckCurrent(env, directory));
   if (!may_create) return Status::NotFound("no store in " + directory);
   return Create(env, directory, path);
 }

@@ -12,6 +12,8 @@
 
 namespace cairn::store {
 
+class Store;
+
 struct StoreOptions {
   std::string directory;
   // False: a directory without a store is kNotFound.
@@ -37,6 +39,10 @@ struct StoreOptions {
   // Both optional. Lifetime: longer than the store.
   LogSink* log = nullptr;
   Environment* environment = nullptr;
+
+  // Asked once while a store is opened, as soon as it can be read: RocksDB has replayed the logs, and nothing else is done yet with what an earlier
+  // process has left. If it is not ok, the store is closed, and that is what Open() returns. Optional.
+  std::function<Status(const Store&)> check;
 
   // Called once, with the whole reason, when writing the write-ahead log failed: what the failing commit had written may
   // or may not be durable, so nobody may report it as rolled back. Likewise when files could not be taken over, of which what is committed

@@ -41,6 +41,24 @@ TEST_F(PendingLoadTest, CommitBringsAll) {
   ExpectRemovable();
 }
 
+TEST_F(PendingLoadTest, WhoeverIsRefusedAtTheOpeningLeavesItWaiting) {
+  LeaveCommitted();
+  options.check = [](const Store& opened) {
+    PinnedValue counters;
+    EXPECT_TRUE(opened.Get(Family::kDictionary, "counters", nullptr, &counters).ok());
+    return Status(Code::kFormatTooNew, "of a newer version");
+  };
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Status status = Store::Open(options, &store);
+    EXPECT_TRUE(status.Is(Code::kFormatTooNew)) << status.ToString();
+    EXPECT_EQ(store, nullptr);
+    EXPECT_EQ(WaitingFiles().size(), 2u);
+  }
+  options.check = nullptr;
+  Open();
+  EXPECT_EQ(Loaded(), "all");
+}
+
 TEST_F(PendingLoadTest, WithoutCommitNothingIsLeft) {
   auto transaction = store->BeginWrite();
   ASSERT_TRUE(Attach(*transaction).ok());

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <rocksdb/env.h>
+
 #include "store/store.h"
 #include "store/store_testing.h"
 
@@ -80,6 +82,30 @@ TEST_F(StoreFaultTest, AForeignDatabaseIsLeftAlone) {
   const Status status = TryOpen();
   EXPECT_TRUE(status.Is(Code::kInvalidArgument)) << status.ToString();
   EXPECT_EQ(env.Files("/db", "").size(), 1u);
+}
+
+// RocksDB would begin an empty store there, and the next time delete the files of the old one.
+TEST_F(StoreFaultTest, AStoreThatHasLostCurrentIsNoEmptyOne) {
+  Open();
+  ASSERT_TRUE(Put("a", "1").ok());
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  ASSERT_TRUE(Put("b", "2").ok());
+  Kill();
+  std::string current, format;
+  ASSERT_TRUE(rocks::ReadFileToString(env.rocks_env(), "/db/CURRENT", &current).ok());
+  ASSERT_TRUE(rocks::ReadFileToString(env.rocks_env(), "/db/CAIRN_FORMAT", &format).ok());
+  for (const char* lost : {"/db/CURRENT", "/db/CAIRN_FORMAT"}) {
+    ASSERT_TRUE(env.rocks_env()->DeleteFile(lost).ok());
+    const std::vector<std::string> files = env.Files("/db", "");
+    const Status status = TryOpen();
+    EXPECT_TRUE(status.Is(Code::kCorruption)) << status.ToString();
+    EXPECT_NE(status.message().find("CURRENT is missing"), ByteView::npos) << status.ToString();
+    EXPECT_EQ(env.Files("/db", ""), files);
+  }
+  env.WriteFile("/db/CURRENT", current);
+  env.WriteFile("/db/CAIRN_FORMAT", format);
+  Open();
+  EXPECT_EQ(Get("a") + Get("b"), "12");
 }
 
 TEST_F(StoreFaultTest, ExpertOptionsAreCheckedAndUsed) {

@@ -270,8 +270,11 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   std::copy(handles.begin(), handles.end(), impl->handles.begin());
   impl->compaction_hold = std::make_unique<CompactionHold>(impl->root, handles[static_cast<size_t>(Family::kData)]);
   impl->gate->CheckFreeSpace();
-  DeleteLeftovers(options, *impl->gate, impl->root, handles[static_cast<size_t>(Family::kDictionary)]);
   std::unique_ptr<Store> opened(new Store(std::move(impl)));
+  if (Status checked = options.check ? options.check(*opened) : Status::Ok(); !checked.ok()) {
+    return OpenError(env, options.directory, checked);
+  }
+  DeleteLeftovers(options, *opened->impl_->gate, opened->impl_->root, handles[static_cast<size_t>(Family::kDictionary)]);
   if (Status finished = PendingLoad::FinishLoads(*opened, GivesUpDamagedLoads(options)); !finished.ok()) {
     return OpenError(env, options.directory, finished);
   }

@@ -135,6 +135,24 @@ def directory_is_a_file(scene: Scene) -> list[str]:
     return problems + scene.intact()
 
 
+def current_missing(scene: Scene) -> list[str]:
+    """The file by which RocksDB finds a store, and with it the one that says that there is a store.
+
+    The second start would find an empty one.
+    """
+    current = scene.server.engine_files / "CURRENT"
+    witness = scene.server.data / "cairn_store"
+    texts = {path: path.read_text() for path in (current, witness)}
+    for path in texts:
+        path.unlink()
+    problems = []
+    for _ in range(2):
+        problems += scene.start_refused(r"CURRENT is missing, but .* of a store is here")
+    for path, text in texts.items():
+        path.write_text(text)
+    return problems + scene.intact()
+
+
 def newer_format(scene: Scene) -> list[str]:
     """Raises the number in the directory's own format file."""
     path = scene.server.engine_files / "CAIRN_FORMAT"
@@ -261,6 +279,7 @@ CAIRN_FAULTS = (
     binary_log_fails_under_users_commits,
     directory_missing,
     directory_is_a_file,
+    current_missing,
     newer_format,
     sorted_file_flipped,
     sorted_file_cut,
