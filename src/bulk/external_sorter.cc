@@ -12,10 +12,9 @@ namespace cairn::bulk {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
-constexpr uint64_t kMemoryBytesMin = uint64_t{2} << 20;
-
-// A merge reads one block of each run.
-size_t FanIn(uint64_t memory_bytes) { return std::max<size_t>(4, memory_bytes / (2 * SortRun::kBlockBytes)); }
+// A merge reads one block of each run. Small ones count for more than they are: each is an open file, too.
+constexpr uint64_t kReadBytesMin = 2 * SortRun::kBlockBytes;
+constexpr size_t kMergedRunsMin = 2;
 
 uint64_t PrefixOf(ByteView key) {
   char bytes[8] = {};
@@ -46,17 +45,17 @@ char* ExternalSorter::Allocate(size_t bytes) {
   return at;
 }
 
+uint64_t ExternalSorter::MemoryBytes() const { return std::max(options_.memory_bytes, kMemoryBytesMin); }
+
 uint64_t ExternalSorter::UsedBytes() const { return chunk_bytes_ + refs_.capacity() * sizeof(Ref); }
 
 Status ExternalSorter::Add(ByteView key, ByteView value) {
   CAIRN_RETURN_IF_ERROR(store::CheckEntry(key, value));
-  const uint64_t budget = std::max(options_.memory_bytes, kMemoryBytesMin);
+  const size_t bytes = 8 + key.size() + value.size();
   const bool refs_grow = refs_.size() == refs_.capacity();
-  const uint64_t growth = refs_grow ? refs_.capacity() * sizeof(Ref) : 0;
-  if (!refs_.empty() && UsedBytes() + growth + (chunk_left_ < key.size() + value.size() + 8 ? kChunkBytes : 0) > budget) {
-    CAIRN_RETURN_IF_ERROR(SpillMemory());
-  }
-  char* entry = Allocate(8 + key.size() + value.size());
+  const uint64_t growth = (refs_grow ? refs_.capacity() * sizeof(Ref) : 0) + (chunk_left_ < bytes ? std::max(bytes, kChunkBytes) : 0);
+  if (!refs_.empty() && UsedBytes() + growth > MemoryBytes()) CAIRN_RETURN_IF_ERROR(SpillMemory());
+  char* entry = Allocate(bytes);
   StoreLe32(entry, static_cast<uint32_t>(key.size()));
   StoreLe32(entry + 4, static_cast<uint32_t>(value.size()));
   std::memcpy(entry + 8, key.data(), key.size());
@@ -130,14 +129,27 @@ Status ExternalSorter::MergeRuns(size_t run_count, const Visit& visit) {
   return Status::Ok();
 }
 
+// How many of the first runs can be merged at once: a block of each is in memory, and one entry more on its way, which may be the largest.
+size_t ExternalSorter::CountMergeable() const {
+  uint64_t bytes = 0, largest = 0;
+  size_t count = 0;
+  for (const std::unique_ptr<SortRun>& run : runs_) {
+    const uint64_t block_bytes = std::max<uint64_t>(run->block_bytes_max(), kReadBytesMin);
+    bytes += block_bytes;
+    largest = std::max(largest, block_bytes);
+    if (count >= kMergedRunsMin && bytes + largest > MemoryBytes()) break;
+    ++count;
+  }
+  return count;
+}
+
 // Merges runs into longer ones until all that are left can be read at once.
 Status ExternalSorter::ReduceRuns() {
-  const size_t fan_in = FanIn(options_.memory_bytes);
-  while (runs_.size() > fan_in) {
+  for (size_t count = CountMergeable(); count < runs_.size(); count = CountMergeable()) {
     std::unique_ptr<SortRun> merged;
     CAIRN_RETURN_IF_ERROR(SortRun::Create(store_, &merged));
     InterruptPoll poll(options_.interrupted);
-    CAIRN_RETURN_IF_ERROR(MergeRuns(fan_in, [&](ByteView key, ByteView value) {
+    CAIRN_RETURN_IF_ERROR(MergeRuns(count, [&](ByteView key, ByteView value) {
       CAIRN_RETURN_IF_ERROR(poll.Count(key.size() + value.size()));
       return merged->Append(key, value);
     }));

@@ -18,7 +18,8 @@
 namespace cairn::bulk {
 
 struct SorterOptions {
-  // For entries and what sorting them takes; also bounds the buffers of merging. At least 2 MiB are used.
+  // For entries and what sorting them takes, and then for the buffers of merging. At least kMemoryBytesMin are used; more where entries
+  // do not fit: one is held and two runs are merged, however large they are.
   uint64_t memory_bytes = uint64_t{32} << 20;
   // Asked now and then while merging; true ends it with kInterrupted. Optional.
   std::function<bool()> interrupted;
@@ -34,6 +35,9 @@ struct SorterOptions {
 // Errors: those of SortRun. After an error only destruction may follow.
 class ExternalSorter {
  public:
+  // Less is taken for so much.
+  static constexpr uint64_t kMemoryBytesMin = uint64_t{2} << 20;
+
   using Visit = std::function<Status(ByteView key, ByteView value)>;
   struct Duplicate {
     std::string key;
@@ -68,10 +72,12 @@ class ExternalSorter {
   static bool Before(const Ref& a, const Ref& b);
 
   char* Allocate(size_t bytes);
+  uint64_t MemoryBytes() const;
   uint64_t UsedBytes() const;
   void SortMemory();
   void ClearMemory();
   Status SpillMemory();
+  size_t CountMergeable() const;
   Status ReduceRuns();
   Status MergeRuns(size_t run_count, const Visit& visit);
   Status Emit(ByteView key, ByteView value, const Visit& visit);

@@ -93,6 +93,39 @@ TEST_F(ExternalSorterTest, GivesBackWhatItTookInOrder) {
   EXPECT_TRUE(TemporaryFiles().empty());
 }
 
+// As many as were merged at once with blocks of the usual size would take more than there is.
+TEST_F(ExternalSorterTest, RunsOfLargeEntriesAreMergedWithinTheMemory) {
+  constexpr size_t kValueBytes = 900'000, kEntries = 24;
+  constexpr uint64_t kSortBytes = 2 * kMemoryBytes;
+  Model model;
+  for (size_t i = 0; i < kEntries; ++i) model.emplace(std::to_string(i), std::string(kValueBytes, static_cast<char>('a' + i)));
+  ExternalSorter sorter(*store, {.memory_bytes = kSortBytes, .interrupted = {}});
+  for (const std::string& key : Shuffled(model, 3)) ASSERT_TRUE(sorter.Add(key, model.at(key)).ok());
+  size_t merged_at_once = 0;
+  auto expected = model.begin();
+  const Status status = sorter.Finish([&](ByteView key, ByteView value) {
+    merged_at_once = std::max(merged_at_once, TemporaryFiles().size());
+    EXPECT_EQ(key, expected->first);
+    EXPECT_EQ(value, expected->second);
+    ++expected;
+    return Status::Ok();
+  });
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(sorter.spilled_run_count(), 8u);
+  EXPECT_GE(merged_at_once, 2u);
+  EXPECT_LE(merged_at_once * kValueBytes, kSortBytes);
+}
+
+// Two are merged, as otherwise there would be no end.
+TEST_F(ExternalSorterTest, EntriesLargerThanTheMemoryAreSorted) {
+  Model model;
+  for (char c = 'a'; c < 'h'; ++c) model.emplace(std::string(1, c), std::string(3 * kMemoryBytes / 2, c));
+  ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+  for (const std::string& key : Shuffled(model, 4)) ASSERT_TRUE(sorter.Add(key, model.at(key)).ok());
+  EXPECT_EQ(sorter.spilled_run_count(), 6u);  // the last is in memory
+  ExpectModel(sorter, model);
+}
+
 TEST_F(ExternalSorterTest, SortedInputStaysAsItIs) {
   const Model model = RandomEntries(7, 5000, 2000);
   ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});

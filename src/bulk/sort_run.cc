@@ -52,6 +52,7 @@ Status SortRun::FinishWriting() {
 
 Status SortRun::StartReading() {
   CAIRN_RETURN_IF_ERROR(file_->StartReading());
+  block_.Reserve(block_bytes_max_);  // no more, as growing step by step would take
   return Next();
 }
 

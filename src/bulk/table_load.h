@@ -20,7 +20,7 @@
 namespace cairn::bulk {
 
 struct LoadOptions {
-  // For sorting, shared by all indexes of the table.
+  // For sorting, shared by all indexes of the table. At least ExternalSorter::kMemoryBytesMin are used for each.
   uint64_t memory_bytes = uint64_t{32} << 20;
   // Asked now and then while rows are taken and sorted, and while their files wait for places; true ends it with kInterrupted. Optional.
   std::function<bool()> interrupted;
@@ -61,8 +61,6 @@ struct LoadDuplicate {
 class TableLoad {
  public:
   static constexpr uint64_t kSmallBytes = uint64_t{4} << 20;
-  // So much memory for each index makes a load worth while.
-  static constexpr uint64_t kMemoryBytesPerIndexMin = uint64_t{2} << 20;
 
   TableLoad(store::Store& store, std::shared_ptr<const catalog::TableAccess> table, LoadOptions options);
 

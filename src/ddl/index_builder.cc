@@ -37,13 +37,13 @@ struct IndexBuilder::Sorting {
 
 IndexBuilder::IndexBuilder(store::Store& store, catalog::Catalog& catalog, txn::TransactionManager& transactions,
                            std::shared_ptr<const catalog::TableAccess> table, std::vector<catalog::IndexDef> indexes,
-                           BuildOptions options)
+                           std::function<bool()> interrupted)
     : store_(store),
       catalog_(catalog),
       transactions_(transactions),
       table_(std::move(table)),
       indexes_(std::move(indexes)),
-      options_(std::move(options)) {}
+      interrupted_(std::move(interrupted)) {}
 
 IndexBuilder::~IndexBuilder() { Leave(); }
 
@@ -60,7 +60,7 @@ void IndexBuilder::Leave() {
 void IndexBuilder::Complete() { Leave(); }
 
 Status IndexBuilder::CheckInterrupted() const {
-  return options_.interrupted && options_.interrupted() ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
+  return interrupted_ && interrupted_() ? Status::Of(Status::Code::kInterrupted) : Status::Ok();
 }
 
 Status IndexBuilder::Begin() {
@@ -149,14 +149,13 @@ Status IndexBuilder::Load(size_t index, Sorting* sorting) {
     return NoteDuplicate(index, primary_key.view(), &snapshot_);
   }
   CAIRN_RETURN_IF_ERROR(std::move(status));
-  return load.Ingest(options_.interrupted);
+  return load.Ingest(interrupted_);
 }
 
-Status IndexBuilder::Fill() {
+Status IndexBuilder::Fill(uint64_t sort_memory_bytes) {
   std::vector<Sorting> sortings;
   for (size_t i = 0; i < indexes_.size(); ++i) {
-    sortings.emplace_back(store_, bulk::SorterOptions{.memory_bytes = options_.sort_memory_bytes / indexes_.size(),
-                                                      .interrupted = options_.interrupted});
+    sortings.emplace_back(store_, bulk::SorterOptions{.memory_bytes = sort_memory_bytes / indexes_.size(), .interrupted = interrupted_});
   }
   CAIRN_RETURN_IF_ERROR(ScanRows(&sortings));
   for (size_t i = 0; i < sortings.size(); ++i) {
@@ -170,7 +169,7 @@ Status IndexBuilder::Fill() {
 Status IndexBuilder::ApplyDeltas(bool last, uint64_t* applied) {
   *applied = 0;
   for (size_t i = 0; i < build_->indexes.size(); ++i) {
-    DeltaApplier applier(store_, transactions_, build_->indexes[i], codecs_[i], last, options_.interrupted);
+    DeltaApplier applier(store_, transactions_, build_->indexes[i], codecs_[i], last, interrupted_);
     Status status = applier.Run(table_->primary().id());
     *applied += applier.applied_count();
     applied_delta_count_ += applier.applied_count();

@@ -16,13 +16,6 @@
 
 namespace cairn::ddl {
 
-struct BuildOptions {
-  // For sorting, shared by all indexes that are built together.
-  uint64_t sort_memory_bytes = uint64_t{32} << 20;
-  // Asked between rows, and while files wait for places; true ends the call with kInterrupted. Optional.
-  std::function<bool()> interrupted;
-};
-
 // A row that has the same unique values as another.
 struct DuplicateRow {
   size_t index = 0;  // of the indexes given to the builder
@@ -42,10 +35,11 @@ struct DuplicateRow {
 // prepared without a connection has changed the table; others are not expected.
 class IndexBuilder {
  public:
-  // `indexes` have no ids yet. `table` is the table as it is.
+  // `indexes` have no ids yet. `table` is the table as it is. `interrupted` is asked between rows, and while files wait for places; true ends the call with kInterrupted. It
+  // may be empty.
   IndexBuilder(store::Store& store, catalog::Catalog& catalog, txn::TransactionManager& transactions,
                std::shared_ptr<const catalog::TableAccess> table, std::vector<catalog::IndexDef> indexes,
-               BuildOptions options);
+               std::function<bool()> interrupted);
   IndexBuilder(const IndexBuilder&) = delete;
   IndexBuilder& operator=(const IndexBuilder&) = delete;
   ~IndexBuilder();
@@ -53,8 +47,8 @@ class IndexBuilder {
   // Precondition: nobody uses the table. From now on writers note their changes.
   Status Begin();
 
-  // Fills the indexes with the rows of the moment of Begin.
-  Status Fill();
+  // Fills the indexes with the rows of the moment of Begin. The indexes share the memory for sorting.
+  Status Fill(uint64_t sort_memory_bytes);
 
   // Applies what was noted meanwhile, until little is left.
   Status CatchUp();
@@ -87,7 +81,7 @@ class IndexBuilder {
   txn::TransactionManager& transactions_;
   const std::shared_ptr<const catalog::TableAccess> table_;
   std::vector<catalog::IndexDef> indexes_;
-  const BuildOptions options_;
+  const std::function<bool()> interrupted_;
   std::vector<IndexId> ids_;  // all that were taken
   std::shared_ptr<const catalog::TableBuild> build_;
   std::vector<codec::IndexCodec> codecs_;  // of indexes_, for records of table_

@@ -26,6 +26,7 @@ using Code = Status::Code;
 using store::Durability;
 
 constexpr char kName[] = "test/t";
+constexpr uint64_t kSortBytes = uint64_t{8} << 20;
 
 // id INT primary key, u INT NULL, n INT.
 struct Row {
@@ -136,8 +137,8 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
   static std::vector<catalog::IndexDef> BothIndexes() {
     return {MakeIndex(IndexKind::kUnique, "u", {{.column = 1}}), MakeIndex(IndexKind::kSecondary, "n", {{.column = 2}})};
   }
-  std::unique_ptr<IndexBuilder> NewBuilder(BuildOptions options = {}) {
-    return std::make_unique<IndexBuilder>(*store, *catalog, *manager, access, BothIndexes(), std::move(options));
+  std::unique_ptr<IndexBuilder> NewBuilder(std::function<bool()> interrupted = {}) {
+    return std::make_unique<IndexBuilder>(*store, *catalog, *manager, access, BothIndexes(), std::move(interrupted));
   }
   Status CommitBuild(IndexBuilder& builder) {
     catalog::TableDef def = access->def();
@@ -177,7 +178,7 @@ TEST_F(IndexBuilderTest, FillsFromARestingTable) {
   auto builder = NewBuilder();
   ASSERT_TRUE(builder->Begin().ok());
   EXPECT_EQ(Dropped(), std::vector<IndexId>{});  // four are, but they are being built
-  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   ASSERT_TRUE(builder->CatchUp().ok());
   ASSERT_TRUE(builder->Finish().ok());
   ASSERT_TRUE(CommitBuild(*builder).ok());
@@ -215,7 +216,7 @@ TEST_F(IndexBuilderTest, WhateverWritersDoTheEntriesAreThoseOfTheRows) {
     auto builder = NewBuilder();
     ASSERT_TRUE(builder->Begin().ok());
     change_some(below(40));
-    ASSERT_TRUE(builder->Fill().ok());
+    ASSERT_TRUE(builder->Fill(kSortBytes).ok());
     for (int pass = below(4); pass > 0; --pass) {
       change_some(below(20));
       ASSERT_TRUE(builder->CatchUp().ok());
@@ -244,7 +245,7 @@ TEST_F(IndexBuilderTest, WhereColumnsLieInARecordIsEachWritersOwn) {
   for (int id = 1; id <= 3; ++id) CommitOne(id, Row{id, 10 * id, 100 * id});
   auto builder = NewBuilder();
   ASSERT_TRUE(builder->Begin().ok());
-  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   Writer plain = NewWriter(/*has_plain_records=*/true);
   ASSERT_TRUE(Set(plain, 1, std::nullopt).ok());
   ASSERT_TRUE(Set(plain, 2, Row{2, kNull, 201}).ok());
@@ -261,7 +262,7 @@ TEST_F(IndexBuilderTest, RowsMayTakeUniqueValuesFromEachOther) {
   CommitOne(2, Row{2, 20, 0});
   auto builder = NewBuilder();
   ASSERT_TRUE(builder->Begin().ok());
-  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   Writer writer = NewWriter();
   ASSERT_TRUE(Set(writer, 1, Row{1, 20, 0}).ok());  // for a moment both have 20
   ASSERT_TRUE(Set(writer, 2, Row{2, 10, 0}).ok());
@@ -280,7 +281,7 @@ TEST_F(IndexBuilderTest, DuplicatesAmongTheRowsEndTheBuild) {
   {
     auto builder = NewBuilder();
     ASSERT_TRUE(builder->Begin().ok());
-    EXPECT_EQ(builder->Fill().code(), Code::kDuplicateKey);
+    EXPECT_EQ(builder->Fill(kSortBytes).code(), Code::kDuplicateKey);
     EXPECT_EQ(builder->duplicate().index, 0u);
     EXPECT_FALSE(builder->duplicate().value.empty());
   }
@@ -297,7 +298,7 @@ TEST_F(IndexBuilderTest, DuplicatesAmongTheChangesEndTheBuild) {
     CommitOne(3, std::nullopt);
     auto builder = NewBuilder();
     ASSERT_TRUE(builder->Begin().ok());
-    ASSERT_TRUE(builder->Fill().ok());
+    ASSERT_TRUE(builder->Fill(kSortBytes).ok());
     if (!old_row_has_it) CommitOne(3, Row{3, 10, 0});
     CommitOne(2, Row{2, 10, 0});
     ASSERT_TRUE(builder->CatchUp().ok());
@@ -314,7 +315,7 @@ TEST_F(IndexBuilderTest, ChangesOfOpenTransactionsAreLeftForTheLastPass) {
   ASSERT_TRUE(builder->Begin().ok());
   Writer writer = NewWriter();
   ASSERT_TRUE(Set(writer, 1, Row{1, 10, 1}).ok());
-  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   ASSERT_TRUE(builder->CatchUp().ok());
   EXPECT_EQ(builder->applied_delta_count(), 0u);
   CommitOne(2, Row{2, 20, 2});
@@ -346,7 +347,7 @@ TEST_F(IndexBuilderTest, ACrashLeavesTheTableAsItWas) {
   CommitOne(1, Row{1, 10, 1});
   auto builder = NewBuilder();
   ASSERT_TRUE(builder->Begin().ok());
-  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   CommitOne(2, Row{2, 20, 2});
   ASSERT_TRUE(store->SyncWal().ok());
   env.Freeze();
@@ -380,7 +381,7 @@ TEST_F(IndexBuilderTest, APreparedTransactionIsInTheWayAtTheEndToo) {
   ASSERT_TRUE(Set(writer, 1, Row{1, 10, 1}).ok());
   ASSERT_TRUE(writer.transaction->Prepare("x", Durability::kSync).ok());
   manager->Detach(std::move(writer.transaction));
-  ASSERT_TRUE(builder->Fill().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   ASSERT_TRUE(builder->CatchUp().ok());
   EXPECT_EQ(builder->Finish().code(), Code::kLockTimeout);
   ASSERT_TRUE(manager->RollbackPrepared("x").ok());
@@ -388,9 +389,9 @@ TEST_F(IndexBuilderTest, APreparedTransactionIsInTheWayAtTheEndToo) {
 
 TEST_F(IndexBuilderTest, CanBeInterrupted) {
   for (int id = 0; id < 600; ++id) CommitOne(id, Row{id, id, 0});
-  auto builder = NewBuilder({.interrupted = [] { return true; }});
+  auto builder = NewBuilder([] { return true; });
   ASSERT_TRUE(builder->Begin().ok());
-  EXPECT_EQ(builder->Fill().code(), Code::kInterrupted);
+  EXPECT_EQ(builder->Fill(kSortBytes).code(), Code::kInterrupted);
   builder.reset();
   ExpectWhole();
 }
@@ -404,9 +405,9 @@ TEST_F(IndexBuilderTest, CanBeInterruptedWhileItsFilesWaitForPlaces) {
   FindAndBind();
   ASSERT_EQ(store->FreeLevel0Places(), 0u);
   for (int id = 0; id < 10; ++id) CommitOne(id, Row{id, id, 0});
-  auto builder = NewBuilder({.interrupted = [] { return true; }});
+  auto builder = NewBuilder([] { return true; });
   ASSERT_TRUE(builder->Begin().ok());
-  EXPECT_EQ(builder->Fill().code(), Code::kInterrupted);
+  EXPECT_EQ(builder->Fill(kSortBytes).code(), Code::kInterrupted);
   builder.reset();
   ExpectWhole();
 }

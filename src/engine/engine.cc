@@ -20,8 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr uint64_t kSortBytesMin = uint64_t{4} << 20;
-constexpr uint64_t kSortBytesMax = uint64_t{256} << 20;
+// One statement alone takes half of it (bulk/sort_memory.h).
+constexpr uint64_t kSortBytesMin = uint64_t{8} << 20;
+constexpr uint64_t kSortBytesMax = uint64_t{512} << 20;
 constexpr uint64_t kHeapSlackBytesMin = uint64_t{16} << 20;
 constexpr uint64_t kLogsKeptFactor = 4;  // as many times more than RocksDB would let there be: nobody's memtable keeps them
 
@@ -66,10 +67,10 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   store_options.log = options.log;
   store_options.check = catalog::Catalog::CheckFormat;
   store_options.on_wal_failure = [log = options.log](const Status& status) { FailStop(log, status); };
-  started->sort_memory_bytes_ = std::clamp(store_options.memory_bytes / 8, kSortBytesMin, kSortBytesMax);
+  started->sort_memory_ =
+      std::make_unique<bulk::SortMemory>(std::clamp(store_options.memory_bytes / 4, kSortBytesMin, kSortBytesMax));
   started->cores_ = store_options.cores;
   started->heap_slack_bytes_ = std::max(store_options.memory_bytes / 8, kHeapSlackBytesMin);
-  started->load_memory_ = std::make_unique<bulk::SortMemory>(started->sort_memory_bytes_);
   CAIRN_RETURN_IF_ERROR(store::Store::Open(store_options, &started->store_));
   CAIRN_RETURN_IF_ERROR(catalog::Catalog::Open(started->store_.get(), &started->catalog_, options.log));
 

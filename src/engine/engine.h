@@ -41,10 +41,8 @@ class Engine {
   catalog::Catalog& catalog() { return *catalog_; }
   txn::TransactionManager& transactions() { return *transactions_; }
 
-  // What sorting for one statement may take of memory.
-  uint64_t sort_memory_bytes() const { return sort_memory_bytes_; }
-  // As much again, for all statements together that load into tables others use.
-  bulk::SortMemory& load_memory() { return *load_memory_; }
+  // For sorting, all statements together: copies, loads, indexes that are built.
+  bulk::SortMemory& sort_memory() { return *sort_memory_; }
 
   // The space of dropped indexes is worth looking at now.
   void WakeReclaimer();
@@ -64,10 +62,9 @@ class Engine {
   std::unique_ptr<jobs::Worker> worker_;  // of what is short
   std::unique_ptr<jobs::Worker> reclaimer_;
   std::unique_ptr<jobs::Worker> reliever_;
-  uint64_t sort_memory_bytes_ = 0;
   unsigned cores_ = 1;
   uint64_t heap_slack_bytes_ = 0;  // of memory freed, what the process may keep
-  std::unique_ptr<bulk::SortMemory> load_memory_;
+  std::unique_ptr<bulk::SortMemory> sort_memory_;
   LogSink* log_ = nullptr;
   std::function<std::string(ByteView)> name_text_;
   std::map<uint64_t, bool> keepers_;  // of the oldest log that is kept so, at the last look, and whether they have been named

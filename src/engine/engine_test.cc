@@ -162,6 +162,19 @@ class EngineTest : public ::testing::Test {
   std::unique_ptr<Engine> engine;
 };
 
+TEST_F(EngineTest, SortingTakesAQuarterOfTheMemoryForHoweverManyStatements) {
+  options.memory_bytes = uint64_t{64} << 20;
+  MustStart();
+  std::vector<bulk::SortMemory::Share> shares;
+  uint64_t bytes = 0;
+  do {
+    shares.push_back(engine->sort_memory().Take(uint64_t{2} << 20));
+    bytes += shares.back().bytes();
+  } while (shares.back().bytes() != 0);
+  EXPECT_EQ(bytes, options.memory_bytes / 4);
+  EXPECT_EQ(shares.front().bytes(), options.memory_bytes / 8);
+}
+
 TEST_F(EngineTest, TablesRowsAndCountersSurviveARestart) {
   MustStart();
   const auto table = Create("d/t");

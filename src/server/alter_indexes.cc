@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bulk/external_sorter.h"
 #include "server/errors.h"
 #include "server/session.h"
 #include "server/table_map.h"
@@ -126,6 +127,13 @@ std::vector<IndexAlterContext*> AllContexts(const Alter_inplace_info& changes) {
   return contexts;
 }
 
+// There is no other way to fill an index: where others have the memory, it takes the least that sorting can do with.
+Status Fill(IndexAlterContext* context) {
+  const uint64_t bytes_min = context->added.size() * bulk::ExternalSorter::kMemoryBytesMin;
+  const bulk::SortMemory::Share memory = GlobalEngine()->sort_memory().Take(bytes_min);
+  return context->builder->Fill(std::max(memory.bytes(), bytes_min));
+}
+
 }  // namespace
 
 const char* PrimaryKeyReason(const Alter_inplace_info& changes) {
@@ -178,11 +186,9 @@ bool PrepareIndexChanges(THD* thd, const TABLE& table, const TABLE& altered, Alt
   }
   if (added.empty()) return false;
   engine::Engine& engine = *GlobalEngine();
-  ddl::BuildOptions options;
-  options.sort_memory_bytes = engine.sort_memory_bytes();
-  options.interrupted = [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; };
-  context->builder = std::make_unique<ddl::IndexBuilder>(engine.store(), engine.catalog(), engine.transactions(),
-                                                         context->access, std::move(added), std::move(options));
+  context->builder = std::make_unique<ddl::IndexBuilder>(
+      engine.store(), engine.catalog(), engine.transactions(), context->access, std::move(added),
+      [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
   return Raise(thd, context->builder->Begin(), const_cast<TABLE*>(&altered), context);
 }
 
@@ -190,7 +196,7 @@ bool PrepareIndexChanges(THD* thd, const TABLE& table, const TABLE& altered, Alt
 bool BuildIndexes(THD* thd, TABLE* altered, Alter_inplace_info* changes) {
   IndexAlterContext* const context = ContextOf(*changes);
   if (context == nullptr || context->builder == nullptr) return false;
-  if (Raise(thd, context->builder->Fill(), altered, context)) return true;
+  if (Raise(thd, Fill(context), altered, context)) return true;
   const std::vector<IndexAlterContext*> contexts = AllContexts(*changes);
   if (context != contexts.back()) return false;
   return std::any_of(contexts.begin(), contexts.end(), [&](IndexAlterContext* one) {

@@ -271,12 +271,12 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int FinishLoad();
   int FailUnseen(int error);
   bool IsLostAlready() const;
+  void DropLoad();
   bool MayLoadStatement() const;
   Status TryStatementLoad();
   Status ConsiderStatementLoad();
   int AddToStatementLoad(const uchar* record);
   int FailStatementLoad(const Status& status);
-  void DropStatementLoad();
   bool IsLoaded() const {
     return session_->loaded_index.has_value() && *session_->loaded_index == access_->primary().id();
   }
@@ -326,6 +326,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   uint64_t cascades_when_read_ = 0;            // the session's count when the last row was read
   ByteBuffer caught_up_value_;                 // blobs of a row that had changed since point into it
 
+  // Of load_ or statement_load_.
+  std::shared_ptr<const bulk::SortMemory::Share> sort_memory_;
+
   // Filling a new table; null unless its rows go past the transaction.
   std::unique_ptr<bulk::TableLoad> load_;
   bool copy_begun_ = false;
@@ -334,7 +337,6 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool load_decided_ = false;
 
   // Rows of a statement that wait for its end; null unless they go past the transaction.
-  bulk::SortMemory::Share load_memory_;
   std::unique_ptr<bulk::StatementLoad> statement_load_;
   bool statement_load_decided_ = false;
   bool tolerates_duplicates_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE

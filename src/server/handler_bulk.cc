@@ -38,12 +38,12 @@ Status Handler::BeginLoad() {
   load_decided_ = true;
   if (!MayLoad() || session_->transaction().HasWritten(access_->primary().id())) return Status::Ok();
   const unsigned tables = CountFilled(*table);
-  const uint64_t memory_bytes = GlobalEngine()->sort_memory_bytes() / tables;
-  if (memory_bytes / access_->indexes().size() < bulk::TableLoad::kMemoryBytesPerIndexMin) return Status::Ok();
+  sort_memory_ = session_->TakeSortMemory(tables * access_->indexes().size() * bulk::ExternalSorter::kMemoryBytesMin);
+  if (sort_memory_->bytes() == 0) return Status::Ok();
   THD* const thd = ha_thd();
   load_ = std::make_unique<bulk::TableLoad>(
       GlobalEngine()->store(), access_,
-      bulk::LoadOptions{.memory_bytes = memory_bytes,
+      bulk::LoadOptions{.memory_bytes = sort_memory_->bytes() / tables,
                         .interrupted = [thd] { return IsKilled(thd); },
                         .tables_at_once = tables});
   return Status::Ok();
@@ -65,7 +65,7 @@ void Handler::ShowDuplicate(const bulk::LoadDuplicate& duplicate) {
 
 int Handler::FailLoad(const Status& status) {
   if (status.Is(Status::Code::kDuplicateKey)) ShowDuplicate(load_->duplicate());
-  load_.reset();
+  DropLoad();
   return Fail(status);
 }
 
@@ -86,7 +86,7 @@ int Handler::FinishLoad() {
   copy_ignores_duplicates_ = false;
   if (!std::exchange(copy_begun_, false)) return 0;
   if (IsLostAlready()) {
-    load_.reset();
+    DropLoad();
     return 0;
   }
   txn::Transaction& transaction = session_->transaction();
@@ -110,7 +110,7 @@ int Handler::FinishLoad() {
   if (!status.ok()) return bulk_insert_begun_ ? FailLoad(status) : FailUnseen(FailLoad(status));
   transaction.AddTableCounters(access_->def().id,
                                {.row_count = static_cast<int64_t>(load_->row_count()), .auto_increment_next = 0});
-  load_.reset();
+  DropLoad();
   return 0;
 }
 
@@ -132,9 +132,15 @@ int Handler::CheckLoadEnded() {
   return lost ? Fail(Status::InvalidArgument("the load into " + name_ + " was not ended")) : 0;
 }
 
-void Handler::EndCopy() {
+// Of a table, or of a statement.
+void Handler::DropLoad() {
   load_.reset();
-  DropStatementLoad();
+  statement_load_.reset();
+  sort_memory_.reset();
+}
+
+void Handler::EndCopy() {
+  DropLoad();
   statement_load_decided_ = false;
   copy_begun_ = copy_ignores_duplicates_ = false;
   bulk_insert_begun_ = false;

@@ -63,13 +63,13 @@ Status Handler::TryStatementLoad() {
   statement_load_decided_ = true;
   if (!MayLoadStatement() || access_->table().row_count() != 0) return Status::Ok();
   engine::Engine& engine = *GlobalEngine();
-  load_memory_ = engine.load_memory().Take(access_->indexes().size() * bulk::TableLoad::kMemoryBytesPerIndexMin);
-  if (load_memory_.bytes() == 0) return Status::Ok();
+  sort_memory_ = session_->TakeSortMemory(access_->indexes().size() * bulk::ExternalSorter::kMemoryBytesMin);
+  if (sort_memory_->bytes() == 0) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(engine.catalog().AllowLoads());
   THD* const thd = ha_thd();
   statement_load_ = std::make_unique<bulk::StatementLoad>(
       engine.store(), access_,
-      bulk::LoadOptions{.memory_bytes = load_memory_.bytes(),
+      bulk::LoadOptions{.memory_bytes = sort_memory_->bytes(),
                         .interrupted = [thd] { return IsKilled(thd); }});
   bool begun = false;
   session_->DetachCursors();  // what they lie over is taken back
@@ -78,7 +78,7 @@ Status Handler::TryStatementLoad() {
     session_->has_open_load = true;
     return status;
   }
-  DropStatementLoad();
+  DropLoad();
   return status;
 }
 
@@ -99,7 +99,7 @@ int Handler::AddToStatementLoad(const uchar* record) {
 
 int Handler::FailStatementLoad(const Status& status) {
   if (status.Is(Status::Code::kDuplicateKey)) ShowDuplicate(statement_load_->duplicate());
-  DropStatementLoad();
+  DropLoad();
   return Fail(status);
 }
 
@@ -108,7 +108,7 @@ int Handler::end_bulk_insert() {
   statement_load_decided_ = true;
   if (statement_load_ == nullptr) return 0;
   if (ha_thd()->is_error()) {
-    DropStatementLoad();
+    DropLoad();
     return 0;
   }
   BindWriter();
@@ -118,7 +118,7 @@ int Handler::end_bulk_insert() {
     return my_errno = FailStatementLoad(status);
   }
   if (statement_load_->by_files()) session_->loaded_index = access_->primary().id();
-  DropStatementLoad();
+  DropLoad();
   session_->has_open_load = false;
   return 0;
 }
@@ -127,11 +127,6 @@ int Handler::end_bulk_insert() {
 // No statement is known that gets here.
 int Handler::RefuseLoaded() {
   return Fail(Status::InvalidArgument("rows of a statement wait in files for their commit, which the same transaction cannot read or change: " + name_));
-}
-
-void Handler::DropStatementLoad() {
-  statement_load_.reset();
-  load_memory_ = bulk::SortMemory::Share();
 }
 
 }  // namespace cairn::server

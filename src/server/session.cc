@@ -131,6 +131,15 @@ Status Session::CheckNoOpenLoad() const {
   return has_open_load ? Status::InvalidArgument("a statement's rows were not taken to their end") : Status::Ok();
 }
 
+std::shared_ptr<const bulk::SortMemory::Share> Session::TakeSortMemory(uint64_t bytes_min) {
+  std::shared_ptr<const bulk::SortMemory::Share> memory = sort_memory_.lock();
+  if (memory == nullptr) {
+    memory = std::make_shared<const bulk::SortMemory::Share>(global_engine->sort_memory().Take(bytes_min));
+    sort_memory_ = memory;
+  }
+  return memory;
+}
+
 Status Session::Rollback() {
   DetachCursors();
   has_open_load = false;

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/status.h"
+#include "bulk/sort_memory.h"
 #include "engine/engine.h"
 #include "store/compaction_interrupt.h"
 #include "txn/transaction.h"
@@ -88,6 +89,10 @@ class Session {
   Status CommitAndContinue(store::Durability durability);
   Status RollbackToSavepoint(txn::SavepointId savepoint);
 
+  // For sorting what the statement fills, shared by all partitions that it fills; given back when the last of them lets go of it. Empty, if
+  // there is less than `bytes_min`.
+  std::shared_ptr<const bulk::SortMemory::Share> TakeSortMemory(uint64_t bytes_min);
+
   // Lets scans go on over what the transaction has written meanwhile.
   void DetachCursors();
 
@@ -137,6 +142,7 @@ class Session {
   std::unique_ptr<txn::Transaction> transaction_;
   store::CompactionInterrupt compaction_interrupt_;
   std::vector<CursorHolder*> holders_;
+  std::weak_ptr<const bulk::SortMemory::Share> sort_memory_;
   std::atomic<bool> handed_over_{false};
   std::string xa_name_;      // of what PrepareXa() has prepared, until TakeXa()
   int64_t xa_query_id_ = 0;  // the server's number of the statement that has

@@ -84,5 +84,17 @@ TEST_F(StartRoomTest, AStartOnAFullDiskSaysWhatIsMissing) {
   ASSERT_NO_FATAL_FAILURE(ExpectAll());
 }
 
+// A sort that a crash has ended may be what fills the disk. It is gone when the start needs room, whether that is enough or not.
+TEST_F(StartRoomTest, TemporaryFilesGoBeforeRoomIsNeeded) {
+  ASSERT_NO_FATAL_FAILURE(LeaveRowsToTheNextStart());
+  env.WriteFile("/db/temporary/9.run", "left");
+  env.SetFreeBytes(0);
+  env.FailWrites("/db", 1);
+  ASSERT_NO_FATAL_FAILURE(ExpectRefused("simulated lack of space"));
+  EXPECT_TRUE(env.Files("/db/temporary", ".").empty());
+  env.Heal();
+  ASSERT_NO_FATAL_FAILURE(ExpectAll());
+}
+
 }  // namespace
 }  // namespace cairn::store

@@ -56,23 +56,27 @@ TEST_F(StoreFaultTest, OpeningNamesTheDirectoryInEveryRefusal) {
 
 TEST_F(StoreFaultTest, ASecondStoreOnTheDirectoryIsBusy) {
   Open();
+  env.WriteFile("/db/temporary/9.run", "the first one's");
   std::unique_ptr<Store> second;
   const Status status = Store::Open(options, &second);
   EXPECT_TRUE(status.Is(Code::kBusy)) << status.ToString();
   EXPECT_NE(status.message().find("/db"), ByteView::npos);
   EXPECT_EQ(second, nullptr);
+  EXPECT_EQ(env.Files("/db/temporary", ".run").size(), 1u);
   EXPECT_TRUE(Put("a", "1").ok());
 }
 
 TEST_F(StoreFaultTest, FormatFileDecides) {
   Open();
   store.reset();
+  env.WriteFile("/db/temporary/9.run", "perhaps of a newer version's meaning");
   env.WriteFile("/db/CAIRN_FORMAT", "cairn store format 2\n");
   EXPECT_TRUE(TryOpen().Is(Code::kFormatTooNew));
   for (const char* text : {"", "cairn store format 0\n", "cairn store format 1", "cairn store format 1x\n", "x"}) {
     env.WriteFile("/db/CAIRN_FORMAT", text);
     EXPECT_TRUE(TryOpen().Is(Code::kCorruption)) << text;
   }
+  EXPECT_EQ(env.Files("/db/temporary", ".run").size(), 1u);
   env.WriteFile("/db/CAIRN_FORMAT", "cairn store format 1\n");
   EXPECT_TRUE(TryOpen().ok());
 }

@@ -54,6 +54,10 @@ bool IsTakenLock(const rocks::Status& status) {
          text.find("already held") != std::string::npos;
 }
 
+// Of what a start goes on without.
+void Warn(const StoreOptions& options, const char* what, const Status& status) {
+  if (!status.ok() && options.log != nullptr) options.log->Log(LogLevel::kWarning, what + status.ToString());
+}
 
 // Of a store that was opened just now that is what was replayed, as the new log is empty.
 uint64_t LogBytes(rocks::Env* env, const std::string& directory) {
@@ -111,9 +115,7 @@ bool GivesUpDamagedLoads(const StoreOptions& options) {
 
 // Logs at which each start would stop. Whoever has not chosen to lose records is told that there are some behind: RocksDB would drop them
 // without a word.
-Status FindLogsToEmpty(rocks::Env* env, const StoreOptions& options, LogDamage refused, std::vector<std::string>* logs) {
-  FoundDamage found;
-  CAIRN_RETURN_IF_ERROR(CheckWalFiles(env, options.directory, refused, /*log=*/nullptr, &found));
+Status FindLogsToEmpty(rocks::Env* env, const StoreOptions& options, const FoundDamage& found, std::vector<std::string>* logs) {
   if (!LivesWithDamage(options)) CAIRN_RETURN_IF_ERROR(CheckFollowedLogs(env, options.directory, found.followed));
   CAIRN_RETURN_IF_ERROR(FindStuckLogs(env, options.directory, logs));
   if (!logs->empty() && !LivesWithDamage(options) && std::ranges::find(found.torn, logs->back()) == found.torn.end()) {
@@ -125,34 +127,33 @@ Status FindLogsToEmpty(rocks::Env* env, const StoreOptions& options, LogDamage r
   return Status::Ok();
 }
 
-// It is done before RocksDB opens the store, which notes in the manifest at once that it has done with the logs. Where another process
-// has the store open one may look so for a moment: nothing is changed then.
-Status EmptyStuckLogs(rocks::Env* env, const StoreOptions& options, LogDamage refused) {
+// What RocksDB is to find, or the reason why it is not to look. Logs are emptied before it opens the store, as it notes in the manifest at once
+// that it has done with them.
+Status PrepareLogs(rocks::Env* env, const StoreOptions& options) {
+  const LogDamage refused = LivesWithDamage(options) ? LogDamage::kImpassable : LogDamage::kAny;
+  FoundDamage found;
+  CAIRN_RETURN_IF_ERROR(CheckWalFiles(env, options.directory, refused, options.log, &found));
+  const bool is_followed = !found.followed.empty() && !LivesWithDamage(options);
+  if (is_followed || (found.at_a_beginning && StopsAtDamage(options))) {
+    std::vector<std::string> logs;
+    CAIRN_RETURN_IF_ERROR(FindLogsToEmpty(env, options, found, &logs));
+    CAIRN_RETURN_IF_ERROR(EmptyLogs(env, logs));
+  }
+  return SyncFoundLogs(env, options.directory);
+}
+
+// Where another process has the store open, nothing is looked at, or changed. What a crash has left in the folder for temporary files goes before
+// anything is written: it may be what fills the disk.
+Status PrepareFiles(rocks::Env* env, const StoreOptions& options) {
   rocks::FileLock* lock = nullptr;
   if (const rocks::Status locked = env->LockFile(options.directory + "/LOCK", &lock); !locked.ok()) {
     return OpenError(env, options.directory, locked);
   }
-  std::vector<std::string> logs;
-  Status status = FindLogsToEmpty(env, options, refused, &logs);
-  if (status.ok()) status = EmptyLogs(env, logs);
+  Warn(options, "cannot empty the folder for temporary files: ", EmptyTemporaryFolder(env, options.directory));
+  Status status = PrepareLogs(env, options);
   const rocks::Status unlocked = env->UnlockFile(lock);
   if (status.ok()) status = FromRocks(unlocked);
   return status.ok() ? std::move(status) : OpenError(env, options.directory, status);
-}
-
-// What RocksDB is to find, or the reason why it is not to look.
-Status PrepareLogs(rocks::Env* env, const StoreOptions& options) {
-  const LogDamage refused = LivesWithDamage(options) ? LogDamage::kImpassable : LogDamage::kAny;
-  FoundDamage found;
-  if (Status wal = CheckWalFiles(env, options.directory, refused, options.log, &found); !wal.ok()) {
-    return WithDirectory(options.directory, wal.code(), wal.message());
-  }
-  const bool is_followed = !found.followed.empty() && !LivesWithDamage(options);
-  if (is_followed || (found.at_a_beginning && StopsAtDamage(options))) {
-    CAIRN_RETURN_IF_ERROR(EmptyStuckLogs(env, options, refused));
-  }
-  const Status synced = SyncFoundLogs(env, options.directory);
-  return synced.ok() ? Status::Ok() : OpenError(env, options.directory, synced);
 }
 
 bool ExpertPacesCompactions(const std::string& family_options) {
@@ -184,18 +185,12 @@ rocks::Status DeleteReplayedLogs(rocks::DB* root, rocks::ColumnFamilyHandle* dic
   return status;
 }
 
-// Of a store just opened. What cannot be deleted is told the log.
-void DeleteLeftovers(const StoreOptions& options, const WriteGateKeeper& gate, rocks::DB* root,
-                     rocks::ColumnFamilyHandle* dictionary) {
-  const auto tell = [&](const char* what, const Status& status) {
-    if (!status.ok() && options.log != nullptr) options.log->Log(LogLevel::kWarning, what + status.ToString());
-  };
-  rocks::Env* env = root->GetEnv();
-  tell("cannot empty the folder for temporary files: ", EmptyTemporaryFolder(env, options.directory));
+// Of a store just opened.
+void DeleteOldLogs(const StoreOptions& options, const WriteGateKeeper& gate, rocks::DB* root, rocks::ColumnFamilyHandle* dictionary) {
   // A damaged one, too: as long as it is there, who does not live with damage cannot start.
-  const bool is_worth_it = LivesWithDamage(options) || LogBytes(env, options.directory) >= kReplayedLogBytesMin;
+  const bool is_worth_it = LivesWithDamage(options) || LogBytes(root->GetEnv(), options.directory) >= kReplayedLogBytesMin;
   if (gate.state() != WriteGate::kOpen || !is_worth_it) return;
-  tell("cannot delete logs that were replayed: ", FromRocks(DeleteReplayedLogs(root, dictionary)));
+  Warn(options, "cannot delete logs that were replayed: ", FromRocks(DeleteReplayedLogs(root, dictionary)));
 }
 
 }  // namespace
@@ -226,7 +221,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
     return OpenError(env, options.directory, format);
   }
-  CAIRN_RETURN_IF_ERROR(PrepareLogs(env, options));
+  CAIRN_RETURN_IF_ERROR(PrepareFiles(env, options));
   const bool in_memory = options.environment != nullptr;
   const std::shared_ptr<rocks::SstFileManager> files = MakeFileManager(env, in_memory ? 0 : kDeleteBytesPerSecond);
   const auto compactions = std::make_shared<RunningCompactions>(files);
@@ -274,7 +269,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   if (Status checked = options.check ? options.check(*opened) : Status::Ok(); !checked.ok()) {
     return OpenError(env, options.directory, checked);
   }
-  DeleteLeftovers(options, *opened->impl_->gate, opened->impl_->root, handles[static_cast<size_t>(Family::kDictionary)]);
+  DeleteOldLogs(options, *opened->impl_->gate, opened->impl_->root, handles[static_cast<size_t>(Family::kDictionary)]);
   if (Status finished = PendingLoad::FinishLoads(*opened, GivesUpDamagedLoads(options)); !finished.ok()) {
     return OpenError(env, options.directory, finished);
   }

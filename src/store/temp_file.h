@@ -56,7 +56,7 @@ class TempFile {
 // A new path in the store's folder for temporary files.
 std::string NewTemporaryPath(Store& store, std::string_view suffix);
 
-// Makes the folder if there is none, and empties it. Called when a store is opened.
+// Makes the folder if there is none, and empties it. Precondition: nobody has the store open.
 Status EmptyTemporaryFolder(rocks::Env* env, const std::string& store_directory);
 
 }  // namespace cairn::store
