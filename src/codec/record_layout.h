@@ -59,9 +59,8 @@ struct RecordLayout {
   uint32_t record_bytes = 0;
   // The first bytes of the record, which hold the null bits.
   uint32_t null_bytes = 0;
-  // A record with the bytes a NULL column is to hold (the server compares and checksums records
-  // as a whole, so those bytes matter). Empty: zeros. Otherwise record_bytes long. All that is made of
-  // the layout keeps it by reference.
+  // A record with the bytes a NULL column is to hold (the server compares records byte by byte, so they matter).
+  // Empty: zeros. Otherwise record_bytes long. All that is made of the layout keeps it by reference.
   SharedBytes default_record;
 };
 

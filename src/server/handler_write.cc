@@ -90,11 +90,12 @@ ColumnSet Handler::TouchedColumns() const {
 }
 
 // Whether nothing is to be written, which the server wants to be told and does not count. It compares rows itself where it has asked for all
-// columns that are assigned; else, and for REPLACE, it is for the engine to say.
+// columns that are assigned; else, and for REPLACE, it is for the engine to say. So it is of a versioned row that the statement has made itself:
+// the server takes its beginning for a change, which is the same.
 bool Handler::IsUnchanged(const uchar* old_record, const uchar* new_record) const {
   const bool is_replace = ha_thd()->lex->duplicates == DUP_REPLACE;
-  if (!is_replace && bitmap_is_subset(table->write_set, table->read_set)) return false;
-  if (table->versioned() || IsSequence()) return false;
+  if (!is_replace && !table->versioned() && bitmap_is_subset(table->write_set, table->read_set)) return false;
+  if (IsSequence()) return false;
   return old_record == table->record[1] && new_record == table->record[0] && RecordsAreEqual();
 }
 

@@ -146,13 +146,28 @@ catalog::IndexDef MapKey(const TABLE& table, const KEY& key, bool primary) {
   return index;
 }
 
+// The bytes that the server gives a column which it sets to NULL. They are not those of its default value, by which each UPDATE ... = NULL of
+// what is NULL would look like a change.
+std::string RecordOfNulls(const TABLE& table) {
+  std::string record(AsBytes(table.s->default_values, table.s->reclength));
+  const my_ptrdiff_t distance = reinterpret_cast<uchar*>(record.data()) - table.record[0];
+  for (uint i = 0; i < table.s->fields; ++i) {
+    Field& field = *table.field[i];
+    if (!field.real_maybe_null()) continue;
+    field.move_field_offset(distance);
+    field.reset();
+    field.move_field_offset(-distance);
+  }
+  return record;
+}
+
 }  // namespace
 
 Status LayoutOf(const TABLE& table, codec::RecordLayout* layout) {
   const TABLE_SHARE& share = *table.s;
   layout->record_bytes = share.reclength;
   layout->null_bytes = share.null_bytes;
-  layout->default_record = SharedBytes(std::string(AsBytes(share.default_values, share.reclength)));
+  layout->default_record = SharedBytes(RecordOfNulls(table));
   layout->columns.assign(share.fields, ColumnLayout());
   for (uint i = 0; i < share.fields; ++i) {
     layout->columns[i].column_id = i + 1;
