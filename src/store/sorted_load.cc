@@ -150,7 +150,8 @@ Status SortedLoad::Add(ByteView key, ByteView value) {
   return writer_->file.FileSize() < file_bytes_max_ ? Status::Ok() : CutFile();
 }
 
-// Of the wanted places of level 0 those that are free, and that nobody else counts on: they are counted on for as long as it lives.
+// Of the wanted places of level 0 those that are free, and that nobody else counts on: they are counted on for as long as it lives. But no
+// more than half of them, as a PendingLoad may come meanwhile, which needs all of its places at once.
 class SortedLoad::Places {
  public:
   Places(const Store& store, std::atomic<uint64_t>& reserved, uint64_t wanted) : reserved_(reserved) {
@@ -158,7 +159,8 @@ class SortedLoad::Places {
     do {
       // After the others: what they have taken since is not free any more.
       const uint64_t free = store.FreeLevel0Places();
-      count_ = std::min(wanted, free - std::min(free, others));
+      const uint64_t left = free - std::min(free, others);
+      count_ = std::min(wanted, left - left / 2);
     } while (!reserved_.compare_exchange_weak(others, others + count_));
   }
   Places(const Places&) = delete;
@@ -211,15 +213,16 @@ Status SortedLoad::TakeOver(size_t files) {
   return Status::Ok();
 }
 
-// By links; by copies where the file system has none, as FAT, and tells of that like of any other failure.
+// By links; by copies where the file system has none. Some tell of that like of any other failure, as FAT.
 Status SortedLoad::Stage(const std::vector<std::string>& paths, std::unique_ptr<rocks::FileIngestionHandle>* staged) {
   rocks::DB* const root = store_.impl_->root;
   rocks::IngestExternalFileOptions options;
   options.move_files = true;
+  options.failed_move_fall_back_to_copy = false;  // RocksDB would not ask whether there is room
   // No reader of an older snapshot knows these keys, and sequence number 0 needs no flush.
   options.snapshot_consistency = false;
   Status linked = FromRocks(root->PrepareFileIngestion(store_.Handle(family_), paths, options, staged));
-  if (!linked.Is(Status::Code::kIoError)) return linked;
+  if (!linked.Is(Status::Code::kIoError) && !linked.Is(Status::Code::kNotSupported)) return linked;
   uint64_t bytes = 0;
   for (const std::string& path : paths) {
     uint64_t file_bytes = 0;
