@@ -110,7 +110,8 @@ int Handler::Deliver(uchar* record, const Status& status, const FoundRow& row, i
   cascades_when_read_ = session_->cascades;
   const Status decoded = DecodeRow(record, row);
   if (!decoded.ok()) return Fail(decoded);
-  if (!computed_.empty() && !ServerComputes(record)) ComputeForServer(record);
+  // Not what an entry has given: a row that was read by its position meanwhile may have planned more.
+  if (!computed_.empty() && !covering_ && !ServerComputes(record)) ComputeForServer(record);
   return 0;
 }
 

@@ -140,7 +140,7 @@ class TransactionManager {
   std::vector<IndexId> found_prepared_;  // sorted; as RecoverPrepared() left it
   std::atomic<uint64_t> next_id_{1};
 
-  // Of PreparedHaveWritten's callers; the ends of long changes tell them.
+  // Of PreparedHaveWritten's callers; the ends of long changes tell them, those of long looks do not: they look again by themselves.
   std::atomic<uint32_t> long_change_waiters_{0};
   std::condition_variable long_change_ended_;  // with mutex_
 
