@@ -35,8 +35,8 @@ struct DuplicateRow {
 // prepared without a connection has changed the table; others are not expected.
 class IndexBuilder {
  public:
-  // `indexes` have no ids yet. `table` is the table as it is. `interrupted` is asked between rows, and while files wait for places; true ends the call with kInterrupted. It
-  // may be empty.
+  // `indexes` have no ids yet. `table` is the table as it is. `interrupted` is asked between rows, and while files wait
+  // for places; true ends the call with kInterrupted. It may be empty.
   IndexBuilder(store::Store& store, catalog::Catalog& catalog, txn::TransactionManager& transactions,
                std::shared_ptr<const catalog::TableAccess> table, std::vector<catalog::IndexDef> indexes,
                std::function<bool()> interrupted);

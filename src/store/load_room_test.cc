@@ -115,7 +115,7 @@ TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldACommitUp) {
   EXPECT_EQ(Loaded(), "all");
 }
 
-// Who removes dropped tables also syncs the log each second.
+// Who removes dropped tables must be able to stop, and the next table may make room.
 TEST_F(LoadRoomTest, AFullLevel0DoesNotHoldTheRemovalOfARangeUp) {
   std::unique_ptr<WriteTransaction> transaction;
   ASSERT_NO_FATAL_FAILURE(PrepareLoadThatFillsLevel0(&transaction));
