@@ -33,7 +33,7 @@ class SortMemory {
     uint64_t bytes_ = 0;
   };
 
-  explicit SortMemory(uint64_t bytes) : left_bytes_(bytes) {}
+  explicit SortMemory(uint64_t bytes) : total_bytes_(bytes), left_bytes_(bytes) {}
   SortMemory(const SortMemory&) = delete;
   SortMemory& operator=(const SortMemory&) = delete;
 
@@ -47,7 +47,11 @@ class SortMemory {
     }
   }
 
+  // All there is, whoever has it.
+  uint64_t total_bytes() const { return total_bytes_; }
+
  private:
+  const uint64_t total_bytes_;
   std::atomic<uint64_t> left_bytes_;
 };
 

@@ -21,6 +21,7 @@ TEST(SortMemoryTest, EachTakesHalfOfWhatIsLeftButAtLeastWhatItNeeds) {
   }
   EXPECT_EQ(memory.Take(3).bytes(), 0u);
   EXPECT_EQ(memory.Take(1).bytes(), 1u);
+  EXPECT_EQ(memory.total_bytes(), 128u);
 }
 
 TEST(SortMemoryTest, WhatIsGivenBackCanBeTakenAgain) {

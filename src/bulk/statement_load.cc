@@ -48,8 +48,13 @@ Status StatementLoad::Begin(txn::Transaction* transaction, bool* begun) {
   bool untouched;
   CAIRN_RETURN_IF_ERROR(IsUntouched(&untouched));
   if (!untouched) return Status::Ok();
+  InterruptPoll poll(interrupted_);  // it may come late, when there are many
   return transaction->TakeBack(
-      [this](ByteView key, ByteView value) { return load_.AddEntry(IndexOf(key), key, value); }, begun);
+      [&](ByteView key, ByteView value) {
+        CAIRN_RETURN_IF_ERROR(poll.Count(key.size() + value.size()));
+        return load_.AddEntry(IndexOf(key), key, value);
+      },
+      begun);
 }
 
 Status StatementLoad::Finish(txn::Transaction* transaction, dml::RowWriter* writer) {

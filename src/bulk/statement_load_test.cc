@@ -285,6 +285,13 @@ TEST_F(StatementLoadTest, DuplicatesAreTold) {
   ExpectEntriesOf({});
 }
 
+TEST_F(StatementLoadTest, CanBeInterruptedWhileItTakesRowsBack) {
+  EXPECT_TRUE(Gather(Rows(500), 500, [] { return true; }).Is(Code::kInterrupted));
+  load.reset();
+  ASSERT_TRUE(transaction->Rollback().ok());
+  ExpectEntriesOf({});
+}
+
 TEST_F(StatementLoadTest, CanBeInterruptedWhileItInserts) {
   bool stop = false;
   ASSERT_TRUE(Gather(Rows(3000), 100, [&stop] { return stop; }).ok());

@@ -173,6 +173,7 @@ Status TableLoad::FinishFiles() {
         }));
     CAIRN_RETURN_IF_ERROR(load_->CutFile());
   }
+  if (options_.sorted) options_.sorted();
   return load_->Finish();
 }
 

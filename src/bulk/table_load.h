@@ -28,6 +28,8 @@ struct LoadOptions {
   unsigned tables_at_once = 1;
   // Rows go into files from the first on, which are for a PendingLoad.
   bool by_files = false;
+  // Called once files have all entries, before these wait for places, or the caller for anybody: `memory_bytes` are free from then on. Optional.
+  std::function<void()> sorted = nullptr;
 };
 
 // Where the entries of a load go that is too small for files of its own.

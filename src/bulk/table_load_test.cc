@@ -212,6 +212,21 @@ TEST_F(TableLoadTest, CanBeInterruptedWhileItTakesRows) {
   ExpectNothing();
 }
 
+// Files may have to wait before they come into the store; memory for sorting need not.
+TEST_F(TableLoadTest, TellsOnceAllIsSorted) {
+  int told = 0;
+  const auto sorted = [&] {
+    ++told;
+    EXPECT_TRUE(catalog::testing::CommittedEntries(*store, access->def()).empty());
+  };
+  TableLoad load(*store, access, LoadOptions{.memory_bytes = uint64_t{6} << 20, .interrupted = {}, .sorted = sorted});
+  ASSERT_TRUE(AddAll(load, Rows(kManyRows)).ok());
+  EXPECT_EQ(told, 0);
+  ASSERT_TRUE(Finish(load).ok());
+  EXPECT_EQ(told, 1);
+  ExpectEntriesOf(Rows(kManyRows));
+}
+
 TEST_F(TableLoadTest, CanBeInterruptedWhileItSorts) {
   bool stop = false;
   auto load = NewLoad([&stop] { return stop; });

@@ -128,7 +128,7 @@ Status IndexBuilder::NoteDuplicate(size_t index, ByteView primary_key, const sto
   return Status::DuplicateKey();
 }
 
-Status IndexBuilder::Load(size_t index, Sorting* sorting) {
+Status IndexBuilder::Load(size_t index, Sorting* sorting, const std::function<void()>& sorted) {
   const codec::IndexCodec& codec = codecs_[index];
   // A plain index has the greatest id of all, so that nothing in the last level is in the way of its files.
   const bool few_files = indexes_[index].kind != IndexKind::kSecondary;
@@ -149,18 +149,20 @@ Status IndexBuilder::Load(size_t index, Sorting* sorting) {
     return NoteDuplicate(index, primary_key.view(), &snapshot_);
   }
   CAIRN_RETURN_IF_ERROR(std::move(status));
+  sorting->sorter.reset();
+  if (sorted) sorted();
   return load.Ingest(interrupted_);
 }
 
-Status IndexBuilder::Fill(uint64_t sort_memory_bytes) {
+Status IndexBuilder::Fill(uint64_t sort_memory_bytes, const std::function<void()>& sorted) {
   std::vector<Sorting> sortings;
   for (size_t i = 0; i < indexes_.size(); ++i) {
     sortings.emplace_back(store_, bulk::SorterOptions{.memory_bytes = sort_memory_bytes / indexes_.size(), .interrupted = interrupted_});
   }
   CAIRN_RETURN_IF_ERROR(ScanRows(&sortings));
   for (size_t i = 0; i < sortings.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(Load(i, &sortings[i]));
-    sortings[i].sorter.reset();
+    const bool is_last = i + 1 == sortings.size();
+    CAIRN_RETURN_IF_ERROR(Load(i, &sortings[i], is_last ? sorted : nullptr));
   }
   snapshot_.Release();
   return Status::Ok();

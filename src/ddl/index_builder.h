@@ -47,8 +47,9 @@ class IndexBuilder {
   // Precondition: nobody uses the table. From now on writers note their changes.
   Status Begin();
 
-  // Fills the indexes with the rows of the moment of Begin. The indexes share the memory for sorting.
-  Status Fill(uint64_t sort_memory_bytes);
+  // Fills the indexes with the rows of the moment of Begin. The indexes share the memory for sorting. `sorted` is called once none of it is
+  // needed any more, before the last index's files wait for places. It may be empty.
+  Status Fill(uint64_t sort_memory_bytes, const std::function<void()>& sorted = {});
 
   // Applies what was noted meanwhile, until little is left.
   Status CatchUp();
@@ -71,7 +72,7 @@ class IndexBuilder {
   struct Sorting;
   Status CheckInterrupted() const;
   Status ScanRows(std::vector<Sorting>* sortings);
-  Status Load(size_t index, Sorting* sorting);
+  Status Load(size_t index, Sorting* sorting, const std::function<void()>& sorted);
   Status NoteDuplicate(size_t index, ByteView primary_key, const store::Snapshot* snapshot);
   Status ApplyDeltas(bool last, uint64_t* applied);
   void Leave();

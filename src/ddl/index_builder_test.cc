@@ -178,7 +178,9 @@ TEST_F(IndexBuilderTest, FillsFromARestingTable) {
   auto builder = NewBuilder();
   ASSERT_TRUE(builder->Begin().ok());
   EXPECT_EQ(Dropped(), std::vector<IndexId>{});  // four are, but they are being built
-  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
+  int told = 0;
+  ASSERT_TRUE(builder->Fill(kSortBytes, [&told] { ++told; }).ok());
+  EXPECT_EQ(told, 1);
   ASSERT_TRUE(builder->CatchUp().ok());
   ASSERT_TRUE(builder->Finish().ok());
   ASSERT_TRUE(CommitBuild(*builder).ok());

@@ -127,11 +127,13 @@ std::vector<IndexAlterContext*> AllContexts(const Alter_inplace_info& changes) {
   return contexts;
 }
 
-// There is no other way to fill an index: where others have the memory, it takes the least that sorting can do with.
+// There is no other way to fill an index: where others have the memory, it takes the least that sorting can do with. What is sorted needs none
+// while its files wait.
 Status Fill(IndexAlterContext* context) {
   const uint64_t bytes_min = context->added.size() * bulk::ExternalSorter::kMemoryBytesMin;
-  const bulk::SortMemory::Share memory = GlobalEngine()->sort_memory().Take(bytes_min);
-  return context->builder->Fill(std::max(memory.bytes(), bytes_min));
+  bulk::SortMemory::Share memory = GlobalEngine()->sort_memory().Take(bytes_min);
+  const uint64_t bytes = std::max(memory.bytes(), bytes_min);
+  return context->builder->Fill(bytes, [&memory] { memory = bulk::SortMemory::Share(); });
 }
 
 }  // namespace

@@ -339,6 +339,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // Rows of a statement that wait for its end; null unless they go past the transaction.
   std::unique_ptr<bulk::StatementLoad> statement_load_;
   bool statement_load_decided_ = false;
+  uint64_t bytes_without_sort_memory_ = 0;  // of changes, when none was left for a load
   bool tolerates_duplicates_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE
 
   bool scan_started_ = false;

@@ -2,6 +2,7 @@
 // Rows that fill a new table: ALTER TABLE by copying, whole tables or partitions, and CREATE TABLE ... SELECT.
 #include "server/handler.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/commands.h"
@@ -33,19 +34,23 @@ bool Handler::MayLoad() const {
          !thd_test_options(thd, OPTION_GTID_BEGIN);
 }
 
-// Decides with the first row.
+// Decides with the first row. Where others have the memory for sorting a copy is committed in pieces, row by row. CREATE TABLE ... SELECT
+// would be one transaction, with all its rows in memory: it takes the least that sorting can do with, as a build of an index does.
 Status Handler::BeginLoad() {
   load_decided_ = true;
   if (!MayLoad() || session_->transaction().HasWritten(access_->primary().id())) return Status::Ok();
   const unsigned tables = CountFilled(*table);
-  sort_memory_ = session_->TakeSortMemory(tables * access_->indexes().size() * bulk::ExternalSorter::kMemoryBytesMin);
-  if (sort_memory_->bytes() == 0) return Status::Ok();
+  const uint64_t bytes_min = tables * access_->indexes().size() * bulk::ExternalSorter::kMemoryBytesMin;
+  sort_memory_ = session_->TakeSortMemory(bytes_min);
+  const bool takes_least = !FillsCopy() && bytes_min <= GlobalEngine()->sort_memory().total_bytes();
+  if (sort_memory_->bytes() == 0 && !takes_least) return Status::Ok();
   THD* const thd = ha_thd();
   load_ = std::make_unique<bulk::TableLoad>(
       GlobalEngine()->store(), access_,
-      bulk::LoadOptions{.memory_bytes = sort_memory_->bytes() / tables,
+      bulk::LoadOptions{.memory_bytes = std::max(sort_memory_->bytes(), bytes_min) / tables,
                         .interrupted = [thd] { return IsKilled(thd); },
-                        .tables_at_once = tables});
+                        .tables_at_once = tables,
+                        .sorted = [this] { sort_memory_.reset(); }});
   return Status::Ok();
 }
 
@@ -142,6 +147,7 @@ void Handler::DropLoad() {
 void Handler::EndCopy() {
   DropLoad();
   statement_load_decided_ = false;
+  bytes_without_sort_memory_ = 0;
   copy_begun_ = copy_ignores_duplicates_ = false;
   bulk_insert_begun_ = false;
   load_decided_ = false;

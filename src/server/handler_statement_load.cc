@@ -2,6 +2,7 @@
 // Many rows of one statement for an empty table: LOAD DATA, INSERT ... SELECT, and INSERT of many rows.
 #include "server/handler.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "server/killed.h"
@@ -58,19 +59,26 @@ bool Handler::MayLoadStatement() const {
          table_share->period.unique_keys == 0 && access_->table().build() == nullptr && !HasOpenTwice(thd, *table);
 }
 
-// When the statement's rows have become many: once, as what keeps it from being done does not go away before long.
+// When the statement's rows have become many: once, as what keeps it from being done does not go away before long. But others may give back
+// the memory for sorting at any time, so where they have it all it is asked for again.
 Status Handler::TryStatementLoad() {
   statement_load_decided_ = true;
   if (!MayLoadStatement() || access_->table().row_count() != 0) return Status::Ok();
   engine::Engine& engine = *GlobalEngine();
   sort_memory_ = session_->TakeSortMemory(access_->indexes().size() * bulk::ExternalSorter::kMemoryBytesMin);
-  if (sort_memory_->bytes() == 0) return Status::Ok();
+  if (sort_memory_->bytes() == 0) {
+    sort_memory_.reset();  // else the session would give it once more
+    bytes_without_sort_memory_ = session_->transaction().write_bytes();
+    statement_load_decided_ = false;
+    return Status::Ok();
+  }
   CAIRN_RETURN_IF_ERROR(engine.catalog().AllowLoads());
   THD* const thd = ha_thd();
   statement_load_ = std::make_unique<bulk::StatementLoad>(
       engine.store(), access_,
       bulk::LoadOptions{.memory_bytes = sort_memory_->bytes(),
-                        .interrupted = [thd] { return IsKilled(thd); }});
+                        .interrupted = [thd] { return IsKilled(thd); },
+                        .sorted = [this] { sort_memory_.reset(); }});
   bool begun = false;
   session_->DetachCursors();  // what they lie over is taken back
   Status status = statement_load_->Begin(&session_->transaction(), &begun);
@@ -84,10 +92,9 @@ Status Handler::TryStatementLoad() {
 
 // After each row that was inserted as ever.
 Status Handler::ConsiderStatementLoad() {
-  if (statement_load_decided_ || !bulk_insert_begun_ || session_->transaction().write_bytes() < kLoadedBytesMin) {
-    return Status::Ok();
-  }
-  return TryStatementLoad();
+  if (statement_load_decided_ || !bulk_insert_begun_) return Status::Ok();
+  const uint64_t bytes_min = std::max(kLoadedBytesMin, 2 * bytes_without_sort_memory_);
+  return session_->transaction().write_bytes() < bytes_min ? Status::Ok() : TryStatementLoad();
 }
 
 int Handler::AddToStatementLoad(const uchar* record) {
