@@ -22,7 +22,7 @@ namespace cairn::store {
 
 // Compression is two thirds of the work of a load; more threads than this have nothing left to do beside one that sorts.
 constexpr unsigned kCompressionThreadsMax = 4;
-// Where files are to be few, after so many they are twice as large, up to eight times: for a file's filter RocksDB keeps eight bytes of
+// Where files are to be few, after so many they are twice as large, up to eight times: for a file's filter RocksDB keeps 8 to 16 bytes of
 // memory for each entry until the file ends. Only a load that would else have more files than level 0 has places at once, and go row by
 // row through a memory that it does not fit into either, doubles on in its last ones.
 constexpr size_t kFilesBeforeDoubling = 8;
@@ -33,6 +33,10 @@ static size_t DoublingsAfter(size_t files, bool all_at_once) {
   const size_t late = all_at_once && files > kFilesOfUsualSize ? (files - kFilesOfUsualSize) / kFilesBeforeDoubling : 0;
   return std::min(files / kFilesBeforeDoubling, kDoublingsUsual) + late;
 }
+
+// Of the store's budget, for the filter of a file that is larger than the usual one.
+constexpr uint64_t kFilterShare = 64;
+constexpr uint64_t kFilterBytesMin = uint64_t{4} << 20;
 
 // Who waits for places in level 0 looks for them so often.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
@@ -88,6 +92,7 @@ class SortedLoad::Writer {
   rocks::Options options;
   rocks::SstFileWriter file;
   rocks::ExternalSstFileInfo ended;  // after WaitForEnd()
+  uint64_t entries = 0;
 
  private:
   std::thread end_;
@@ -97,7 +102,11 @@ class SortedLoad::Writer {
 };
 
 SortedLoad::SortedLoad(Store& store, Family family, SortedLoadOptions options)
-    : store_(store), family_(family), options_(options) {}
+    : store_(store),
+      family_(family),
+      options_(options),
+      filter_bytes_max_(options.filter_bytes_max != 0 ? options.filter_bytes_max
+                                                      : std::max(store.impl_->memory_bytes / kFilterShare, kFilterBytesMin)) {}
 
 SortedLoad::~SortedLoad() {
   writer_.reset();
@@ -118,6 +127,14 @@ Status SortedLoad::OpenFile() {
   file_bytes_max_ = writer_->options.target_file_size_base << doublings;
   paths_.push_back(NewTemporaryPath(store_, ".sst"));
   return FromRocks(writer_->file.Open(paths_.back()));
+}
+
+// Large, or larger than the usual one and with many entries. Those of narrow rows are a few bytes in a file, and more in its filter's memory.
+bool SortedLoad::IsFull() const {
+  const uint64_t bytes = writer_->file.FileSize();
+  if (bytes >= file_bytes_max_) return true;
+  if (options_.all_at_once || bytes < writer_->options.target_file_size_base) return false;
+  return writer_->entries * kFilterBytesPerEntry > filter_bytes_max_;
 }
 
 // One at a time, so that the memory for filters does not grow with the number of a load's files. It does with the number of loads.
@@ -147,7 +164,8 @@ Status SortedLoad::Add(ByteView key, ByteView value) {
   if (writer_ == nullptr) CAIRN_RETURN_IF_ERROR(OpenFile());
   CAIRN_RETURN_IF_ERROR(writer_->AdmitEntry(*store_.impl_->gate, key.size() + value.size()));
   CAIRN_RETURN_IF_ERROR(FromRocks(writer_->file.Put(ToSlice(key), ToSlice(value))));
-  return writer_->file.FileSize() < file_bytes_max_ ? Status::Ok() : CutFile();
+  ++writer_->entries;
+  return IsFull() ? CutFile() : Status::Ok();
 }
 
 // Of the wanted places of level 0 those that are free, and that nobody else counts on: they are counted on for as long as it lives. But no

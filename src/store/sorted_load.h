@@ -19,12 +19,17 @@ namespace cairn::store {
 class Store;
 
 struct SortedLoadOptions {
-  // The more files there are the larger the next ones are, up to eight times as large. What a file keeps in memory until it ends grows with it.
+  // The more files there are the larger the next ones are, up to eight times as large. What a file keeps in memory until it ends grows with it,
+  // for each entry: see filter_bytes_max.
   bool few_files = false;
-  // All files must find places in level 0 at the same time, as those of a PendingLoad must: then few ones grow on beyond 128 files.
+  // All files must find places in level 0 at the same time, as those of a PendingLoad must: then few ones grow on beyond 128 files, and however
+  // many entries they have.
   bool all_at_once = false;
   // So many loads, this one included, are filled at the same time and share the threads that compress.
   unsigned loads_at_once = 1;
+  // A file that is larger than the usual one ends once its filter takes more memory than this, counted as kFilterBytesPerEntry; the load has
+  // two such files in the making. 0: a 64th of the store's budget, or 4 MiB.
+  uint64_t filter_bytes_max = 0;
   // Ingest() waits no longer than this for the next place in level 0.
   uint64_t place_wait_us_max = 300'000'000;
 };
@@ -42,6 +47,9 @@ struct SortedLoadOptions {
 // kIoError; kTooLarge (store/entry_limits.h); kInvalidArgument for keys that do not ascend. After one only destruction may follow.
 class SortedLoad {
  public:
+  // What RocksDB keeps of an entry until the file ends: the hash of its key, and that of the key's beginning where this is another than before.
+  static constexpr uint64_t kFilterBytesPerEntry = 16;
+
   SortedLoad(Store& store, Family family, SortedLoadOptions options = {});
   SortedLoad(const SortedLoad&) = delete;
   SortedLoad& operator=(const SortedLoad&) = delete;
@@ -72,6 +80,7 @@ class SortedLoad {
   class Writer;
   class Places;
   Status OpenFile();
+  bool IsFull() const;
   Status WaitForEnd();
   Status TakeOver(size_t files);
   Status Stage(const std::vector<std::string>& paths, std::unique_ptr<rocks::FileIngestionHandle>* staged);
@@ -80,6 +89,7 @@ class SortedLoad {
   Store& store_;
   const Family family_;
   const SortedLoadOptions options_;
+  const uint64_t filter_bytes_max_;
   uint64_t file_bytes_max_ = 0;
   std::unique_ptr<Writer> writer_;  // of the newest of paths_; null between files
   std::unique_ptr<Writer> ending_;  // of the one before, while its file is being ended

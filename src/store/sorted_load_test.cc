@@ -2,7 +2,9 @@
 // Loaded entries are there all at once, or not at all.
 #include "store/sorted_load.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -199,6 +201,33 @@ TEST_F(SortedLoadTest, LoadsThatAreFilledAtOnceShareTheThreadsThatCompress) {
     ASSERT_TRUE(loads.back()->Add("k" + std::to_string(i), std::string(100'000, 'v')).ok());
   }
   EXPECT_EQ(count_threads(), before);
+}
+
+// Of narrow rows a large file would have very many. Only where all files must find places at once they have.
+TEST_F(SortedLoadTest, LargeFilesHaveABoundedNumberOfEntries) {
+  constexpr uint64_t kEntriesMax = 4096, kFiles = 26;
+  options.expert_family_options = "target_file_size_base=20000";  // some 2000 entries
+  options.cores = 1;  // without blocks that wait for threads that compress when a file's size is looked at
+  Reopen();
+  for (const bool all_at_once : {false, true}) {
+    SortedLoad load(*store, Family::kData,
+                    {.few_files = true,
+                     .all_at_once = all_at_once,
+                     .filter_bytes_max = kEntriesMax * SortedLoad::kFilterBytesPerEntry});
+    std::mt19937 random(1);
+    uint64_t files = 0, entries = 0, most_entries = 0;
+    for (int number = 1'000'000; files <= kFiles; ++number) {
+      std::string key = std::to_string(number);
+      for (int i = 0; i < 8; ++i) key.push_back(static_cast<char>(random()));
+      ASSERT_TRUE(load.Add(key, "").ok());
+      entries = load.file_count() == files ? entries + 1 : 1;
+      files = load.file_count();
+      most_entries = std::max(most_entries, entries);
+    }
+    ASSERT_TRUE(load.Finish().ok());
+    EXPECT_GT(most_entries, kEntriesMax / 2);
+    EXPECT_EQ(most_entries > kEntriesMax + 1, all_at_once) << most_entries;
+  }
 }
 
 TEST_F(SortedLoadTest, AFullDiskIsAnError) {

@@ -60,6 +60,7 @@ class Store::Impl {
   std::string directory;
   size_t protection_bytes_per_key = 0;
   unsigned cores = 1;
+  uint64_t memory_bytes = 0;  // the budget
   LogSink* log = nullptr;
 
   std::shared_ptr<RunningCompactions> compactions;

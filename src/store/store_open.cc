@@ -231,6 +231,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->log = options.log;
   impl->protection_bytes_per_key = options.paranoid ? 8 : 0;
   impl->cores = std::max(options.cores, 1u);
+  impl->memory_bytes = options.memory_bytes;
   impl->gate = std::make_shared<WriteGateKeeper>(
       WriteGateKeeper::Options{options.directory, ReserveBytes(options), options.log, options.on_wal_failure}, env, files, compactions);
 
