@@ -370,6 +370,24 @@ TEST_F(LoadRoomTest, FilesThatMustBeCopiedNeedTheRoom) {
   EXPECT_EQ(Get(Key(1, 0)), "-");
 }
 
+// One after the other.
+TEST_F(LoadRoomTest, FilesThatMustBeCopiedNeedTheRoomOfOne) {
+  constexpr uint64_t kFileBytes = 3'000'000, kFiles = 6;
+  options.free_space_reserve_bytes = uint64_t{16} << 20;
+  Open();
+  env.RefuseLinks();
+  SortedLoad load(*store, Family::kData);
+  for (int row = 0; load.file_count() < kFiles; ++row) {
+    ASSERT_TRUE(load.Add(Key(1, row), Incompressible(row, kFileBytes)).ok());
+    ASSERT_TRUE(load.CutFile().ok());
+  }
+  ASSERT_TRUE(load.Finish().ok());
+  env.SetFreeBytes(options.free_space_reserve_bytes + kFiles * kFileBytes + 100'000);
+  const Status status = load.Ingest();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(Get(Key(1, 5)) == Incompressible(5, kFileBytes));
+}
+
 // No second passes, and nobody else looks at the disk.
 TEST_F(LoadRoomTest, ADiskThatRunsFullEndsALoadAmidAFile) {
   options.free_space_reserve_bytes = uint64_t{16} << 20;

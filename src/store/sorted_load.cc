@@ -198,58 +198,60 @@ Status SortedLoad::Ingest(const std::function<bool()>& interrupted) {
   while (!paths_.empty()) {
     // Also while it waits: where compactions have no room, none would make a place.
     if (store_.write_gate() != WriteGate::kOpen) CAIRN_RETURN_IF_ERROR(store_.WriteGateStatus());
-    const Places places(store_, store_.impl_->reserved_level0_places, paths_.size());
-    uint64_t files = places.count();
-    if (files == 0) {
-      if (interrupted && interrupted()) return Status::Of(Status::Code::kInterrupted);
-      if (SteadyTimeUs() - waits_since_us < options_.place_wait_us_max) {
-        std::this_thread::sleep_for(kBetweenLooks);
-        continue;
-      }
-      files = paths_.size();
+    const uint64_t wanted = by_copies_ ? 1 : paths_.size();
+    const Places places(store_, store_.impl_->reserved_level0_places, wanted);
+    const bool has_places = places.count() != 0;
+    if ((!has_places || by_copies_) && interrupted && interrupted()) return Status::Of(Status::Code::kInterrupted);
+    if (!has_places && SteadyTimeUs() - waits_since_us < options_.place_wait_us_max) {
+      std::this_thread::sleep_for(kBetweenLooks);
+      continue;
     }
-    CAIRN_RETURN_IF_ERROR(TakeOver(files));
-    waits_since_us = SteadyTimeUs();
+    CAIRN_RETURN_IF_ERROR(TakeOver(has_places ? places.count() : wanted));
+    if (has_places) waits_since_us = SteadyTimeUs();  // else the rest is not waited for anew
   }
   return Status::Ok();
 }
 
-// The first so many files, all at once.
+// The first so many files, all at once. By links; or by copies where the file system has none, which some tell like any other failure, as FAT:
+// then the first alone, as what is copied is there twice until it is taken over.
 Status SortedLoad::TakeOver(size_t files) {
   CAIRN_RETURN_IF_ERROR(store_.LimitOpenFiles(files));
-  const auto end = paths_.begin() + static_cast<ptrdiff_t>(files);
-  const std::vector<std::string> paths(paths_.begin(), end);
+  std::vector<std::string> paths(paths_.begin(), paths_.begin() + static_cast<ptrdiff_t>(files));
   std::unique_ptr<rocks::FileIngestionHandle> staged;
-  CAIRN_RETURN_IF_ERROR(Stage(paths, &staged));
+  if (!by_copies_) {
+    Status linked = Stage(paths, &staged);
+    by_copies_ = linked.Is(Status::Code::kIoError) || linked.Is(Status::Code::kNotSupported);
+    if (!by_copies_) CAIRN_RETURN_IF_ERROR(std::move(linked));
+  }
+  if (by_copies_) {
+    paths.resize(1);
+    CAIRN_RETURN_IF_ERROR(AdmitCopy(paths.front()));
+    CAIRN_RETURN_IF_ERROR(Stage(paths, &staged));
+  }
   {
     const WriteGateKeeper::TakingOver taking_over(*store_.impl_->gate);
     CAIRN_RETURN_IF_ERROR(FromRocks(store_.impl_->root->CommitFileIngestionHandle(std::move(staged))));
   }
   Delete(paths);  // those that were copied are still there
-  paths_.erase(paths_.begin(), end);
-  ends_.erase(ends_.begin(), ends_.begin() + static_cast<ptrdiff_t>(files));
+  const auto taken = static_cast<ptrdiff_t>(paths.size());
+  paths_.erase(paths_.begin(), paths_.begin() + taken);
+  ends_.erase(ends_.begin(), ends_.begin() + taken);
   return Status::Ok();
 }
 
-// By links; by copies where the file system has none. Some tell of that like of any other failure, as FAT.
+Status SortedLoad::AdmitCopy(const std::string& path) {
+  uint64_t bytes = 0;
+  CAIRN_RETURN_IF_ERROR(FromRocks(store_.impl_->root->GetEnv()->GetFileSize(path, &bytes)));
+  return store_.impl_->gate->Admit(Urgency::kNormal, bytes);
+}
+
 Status SortedLoad::Stage(const std::vector<std::string>& paths, std::unique_ptr<rocks::FileIngestionHandle>* staged) {
-  rocks::DB* const root = store_.impl_->root;
   rocks::IngestExternalFileOptions options;
-  options.move_files = true;
+  options.move_files = !by_copies_;
   options.failed_move_fall_back_to_copy = false;  // RocksDB would not ask whether there is room
   // No reader of an older snapshot knows these keys, and sequence number 0 needs no flush.
   options.snapshot_consistency = false;
-  Status linked = FromRocks(root->PrepareFileIngestion(store_.Handle(family_), paths, options, staged));
-  if (!linked.Is(Status::Code::kIoError) && !linked.Is(Status::Code::kNotSupported)) return linked;
-  uint64_t bytes = 0;
-  for (const std::string& path : paths) {
-    uint64_t file_bytes = 0;
-    CAIRN_RETURN_IF_ERROR(FromRocks(root->GetEnv()->GetFileSize(path, &file_bytes)));
-    bytes += file_bytes;
-  }
-  CAIRN_RETURN_IF_ERROR(store_.impl_->gate->Admit(Urgency::kNormal, bytes));
-  options.move_files = false;
-  return FromRocks(root->PrepareFileIngestion(store_.Handle(family_), paths, options, staged));
+  return FromRocks(store_.impl_->root->PrepareFileIngestion(store_.Handle(family_), paths, options, staged));
 }
 
 class LoadReader::File {

@@ -69,7 +69,8 @@ class SortedLoad {
   //
   // Files may have to go to level 0, as those of a PendingLoad may. Those who write are not held up by it: so many files come at a time as
   // there are places, and it waits for more in between; all at once where that suffices. If no place comes in all the time that it may
-  // wait, the rest comes nevertheless. `interrupted` is asked while it waits; true ends it with kInterrupted. Empty: never.
+  // wait, the rest comes nevertheless. Where the file system has no links, one file comes after the other: each is copied, and there is room
+  // needed for one copy only. `interrupted` is asked while it waits, and between copies; true ends it with kInterrupted. Empty: never.
   Status Ingest(const std::function<bool()>& interrupted = {});
 
   uint64_t file_count() const { return paths_.size(); }
@@ -84,6 +85,7 @@ class SortedLoad {
   Status WaitForEnd();
   Status TakeOver(size_t files);
   Status Stage(const std::vector<std::string>& paths, std::unique_ptr<rocks::FileIngestionHandle>* staged);
+  Status AdmitCopy(const std::string& path);
   void Delete(const std::vector<std::string>& paths);
 
   Store& store_;
@@ -95,6 +97,7 @@ class SortedLoad {
   std::unique_ptr<Writer> ending_;  // of the one before, while its file is being ended
   std::vector<std::string> paths_;
   std::vector<std::pair<std::string, std::string>> ends_;  // the first and last key of each, once it is whole
+  bool by_copies_ = false;  // a link was refused
 };
 
 // Reads what a load has written but not handed over, in order.

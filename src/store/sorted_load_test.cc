@@ -84,6 +84,19 @@ TEST_F(SortedLoadTest, WithoutLinksFilesAreCopied) {
   EXPECT_EQ(Get("k2"), "loaded");
 }
 
+TEST_F(SortedLoadTest, CopiesOfFilesCanBeInterrupted) {
+  env.RefuseLinks();
+  SortedLoad load(*store, Family::kData);
+  for (const char* key : {"k1", "k2", "k3"}) {
+    ASSERT_TRUE(load.Add(key, "loaded").ok());
+    ASSERT_TRUE(load.CutFile().ok());
+  }
+  int asked = 0;
+  const Status status = load.Ingest([&asked] { return ++asked == 2; });
+  EXPECT_TRUE(status.Is(Code::kInterrupted)) << status.ToString();
+  EXPECT_EQ(load.file_count(), 1u);
+}
+
 // A manifest that names files which are gone could not be opened again.
 TEST_F(SortedLoadTest, AnyFailingWriteLeavesAStoreThatOpens) {
   options.on_wal_failure = [this](const Status&) { env.Freeze(); };  // as the process ends
