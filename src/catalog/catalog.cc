@@ -99,7 +99,10 @@ Status Catalog::LoadDef(const std::string& name, TableDef* def) {
   }
   CAIRN_RETURN_IF_ERROR(std::move(status));
   status = DecodeTableDef(value.view(), def);
-  return status.ok() ? std::move(status) : Status(status.code(), "table " + name + ": " + std::string(status.message()));
+  if (!status.ok()) return Status(status.code(), "table " + name + ": " + std::string(status.message()));
+  // The record of a name has no checksum, and whoever believed it would change another table, or drop that.
+  if (def->name != name) return Status::Corruption("the dictionary's name " + name + " leads to table " + def->name);
+  return status;
 }
 
 // Makes the live object of a table: its counters and the next row id.
@@ -259,7 +262,20 @@ void Catalog::PutGone(const TableDef& def, Batch* batch) {
   PutDropped(def, batch);
 }
 
-// Of a table whose definition is damaged goes what can be found, so that another one may have its name. What is left in its indexes nobody
+// What there is under the number of a table whose definition cannot be read. One that can be is another table's, to which a damaged name has led.
+Status Catalog::PutUnreadableGone(TableId id, Batch* batch) {
+  PinnedValue value;
+  TableDef other;
+  Status read = store_->Get(Family::kDictionary, TableKey(RecordKind::kDefinition, id), nullptr, &value);
+  if (read.ok()) read = DecodeTableDef(value.view(), &other);
+  if (!read.Is(Status::Code::kCorruption) && !read.Is(Status::Code::kNotFound)) return read;
+  for (const RecordKind kind : {RecordKind::kDefinition, RecordKind::kCounters, RecordKind::kReplaced, RecordKind::kCreation}) {
+    batch->Delete(Family::kDictionary, TableKey(kind, id));
+  }
+  return Status::Ok();
+}
+
+// Of a table whose name or definition is damaged goes what can be found, so that another one may have its name. What is left in its indexes nobody
 // reads: their numbers are not given again.
 Status Catalog::PutGone(const std::string& name, TableDef* def, Batch* batch) {
   Status loaded = LoadDef(name, def);
@@ -270,10 +286,7 @@ Status Catalog::PutGone(const std::string& name, TableDef* def, Batch* batch) {
   const Status found = store_->Get(Family::kDictionary, NameKey(name), nullptr, &value);
   batch->Delete(Family::kDictionary, NameKey(name));
   if (found.ok() && value.view().size() == 8) {
-    const TableId id(LoadBe64(value.view().data()));
-    for (const RecordKind kind : {RecordKind::kDefinition, RecordKind::kCounters, RecordKind::kReplaced, RecordKind::kCreation}) {
-      batch->Delete(Family::kDictionary, TableKey(kind, id));
-    }
+    CAIRN_RETURN_IF_ERROR(PutUnreadableGone(TableId(LoadBe64(value.view().data())), batch));
   }
   if (log_ != nullptr) {
     log_->Log(LogLevel::kWarning, "a table is dropped, but not the space of its indexes returned, as nobody knows their numbers: " +

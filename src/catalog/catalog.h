@@ -59,7 +59,7 @@ class Catalog {
                 const std::vector<ForeignKeyDef>& foreign_keys = {}, const std::string& original = {},
                 Creation creation = Creation::kEndsHere);
 
-  // kNotFound when there is no such table. The object is shared by all who ask.
+  // kNotFound when there is no such table, kCorruption when its name or definition is damaged. The object is shared by all who ask.
   Status Find(const std::string& name, std::shared_ptr<Table>* table);
 
   // Foreign keys of the table and to it follow (AfterRename in foreign_key_set.h). kAlreadyExists and kDuplicateKey as
@@ -67,7 +67,8 @@ class Catalog {
   // replaces.
   Status Rename(const std::string& from, const std::string& to, const std::string& original = {},
                 const ShownRename& shown = {});
-  // With its foreign keys; those that refer to it stay. One whose definition is damaged goes, too, but the space of its indexes stays taken.
+  // With its foreign keys; those that refer to it stay. One whose name or definition is damaged goes, too, but the space of its indexes stays
+  // taken. Where the name leads to another table's definition, that table stays as it is.
   Status Drop(const std::string& name);
 
   // The tables that are partitions of the server's table `whole`, and the name of that of one; empty when it is no partition.
@@ -194,6 +195,7 @@ class Catalog {
   void PutRenamed(const std::string& to, TableDef* def, store::Batch* batch);
   void NoteRenamed(const std::string& from, const TableDef& def);
   void PutGone(const TableDef& def, store::Batch* batch);
+  Status PutUnreadableGone(TableId id, store::Batch* batch);
   Status PutGone(const std::string& name, TableDef* def, store::Batch* batch);
   Status WriteRenamed(store::Batch* batch, const std::vector<std::pair<std::string, TableDef>>& moved);
   void Publish(const std::string& name, std::shared_ptr<Table> table);

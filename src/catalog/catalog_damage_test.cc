@@ -120,6 +120,32 @@ TEST_F(CatalogDamageTest, WhatANameLeadsToNeedNotBeThere) {
   EXPECT_EQ(All(), Names());
 }
 
+// A name's record has no checksum.
+TEST_F(CatalogDamageTest, ANameThatLeadsToAnotherTableTakesNothingFromThat) {
+  OpenBoth();
+  const TableDef good = Create("d/good");
+  Create("d/bad", false, {{.name = "k", .child = "d/bad", .parent = "d/p", .child_columns = {"a"}, .parent_columns = {"a"}}});
+  Write(NameKey("d/bad"), Record(NameKey("d/good")));
+  ASSERT_TRUE(Restart().ok());
+  const Status found = Find("d/bad");
+  EXPECT_TRUE(found.Is(Code::kCorruption)) << found.ToString();
+  EXPECT_NE(found.message().find("the dictionary's name d/bad leads to table d/good"), ByteView::npos) << found.ToString();
+  EXPECT_TRUE(catalog->Rename("d/bad", "d/other").Is(Code::kCorruption));
+  const std::string records = Record(NameKey("d/good")) + Record(DefinitionKey(good)) + Record(CountersKey(good.id));
+  const Status status = catalog->Drop("d/bad");
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(Record(NameKey("d/good")) + Record(DefinitionKey(good)) + Record(CountersKey(good.id)), records);
+  EXPECT_TRUE(catalog->foreign_keys()->OfChild("d/bad").empty());
+  EXPECT_TRUE(Dropped().empty());
+  EXPECT_TRUE(Find("d/bad").Is(Code::kNotFound));
+  EXPECT_TRUE(Find("d/good").ok());
+  Create("d/bad");
+  ASSERT_TRUE(Restart().ok());
+  EXPECT_EQ(All(), (Names{"d/bad", "d/good"}));
+  EXPECT_TRUE(Find("d/bad").ok());
+  EXPECT_TRUE(Find("d/good").ok());
+}
+
 TEST_F(CatalogDamageTest, PartitionsAreDroppedTogether) {
   OpenBoth();
   const TableDef good = Create("d/t#P#p0");
