@@ -40,8 +40,8 @@ struct ForeignKeyDef {
 // Appends the bytes of `def`.
 void EncodeForeignKey(const ForeignKeyDef& def, ByteBuffer* out);
 
-// Reads them back. kCorruption for bytes no version allows, kFormatTooNew for a later version. `*def` is unspecified on
-// failure.
+// Reads them back. kCorruption for bytes no version allows, kFormatTooNew for a later version under a right
+// checksum. `*def` is unspecified on failure.
 Status DecodeForeignKey(ByteView bytes, ForeignKeyDef* def);
 
 }  // namespace cairn::catalog

@@ -81,7 +81,7 @@ struct TableDef {
 void EncodeTableDef(const TableDef& def, ByteBuffer* out);
 
 // Reads them back. kCorruption for bytes no version allows (bad checksum, truncation, an index
-// that names no column), kFormatTooNew for a later version. `*def` is unspecified on failure.
+// that names no column), kFormatTooNew for a later version under a right checksum. `*def` is unspecified on failure.
 Status DecodeTableDef(ByteView bytes, TableDef* def);
 
 }  // namespace cairn::catalog

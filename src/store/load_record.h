@@ -30,7 +30,7 @@ bool IsLoadRecordKey(ByteView key);
 
 void EncodeLoadRecord(const LoadRecord& record, ByteBuffer* value);
 
-// kFormatTooNew for another first byte, kCorruption for anything else; `*record` is then unspecified.
+// kFormatTooNew for a later version, kCorruption for bytes no version allows; `*record` is then unspecified.
 Status DecodeLoadRecord(ByteView key, ByteView value, LoadRecord* record);
 
 }  // namespace cairn::store

@@ -9,6 +9,7 @@
 
 #include <rocksdb/env.h>
 
+#include "base/record_envelope.h"
 #include "store/empty_ranges.h"
 #include "store/load_testing.h"
 #include "store/point_reader.h"
@@ -340,13 +341,14 @@ TEST(LoadRecordTest, TheVectorsOfTheFormat) {
   for (size_t byte = 0; byte < value.size(); ++byte) {
     std::string damaged = value.ToString();
     damaged[byte] = static_cast<char>(damaged[byte] ^ 0x10);
-    EXPECT_FALSE(DecodeLoadRecord(key, damaged, &again).ok()) << byte;
+    EXPECT_TRUE(DecodeLoadRecord(key, damaged, &again).Is(Code::kCorruption)) << byte;
     EXPECT_FALSE(DecodeLoadRecord(key, value.view().substr(0, byte), &again).ok()) << byte;
   }
   EXPECT_TRUE(DecodeLoadRecord(key.substr(1), value.view(), &again).Is(Code::kCorruption));
-  std::string newer = value.ToString();
-  newer[0] = 2;
-  EXPECT_TRUE(DecodeLoadRecord(key, newer, &again).Is(Code::kFormatTooNew));
+  ByteBuffer newer;
+  newer.AppendU8(2);
+  SealRecord(0, &newer);
+  EXPECT_TRUE(DecodeLoadRecord(key, newer.view(), &again).Is(Code::kFormatTooNew));
 }
 
 }  // namespace
