@@ -20,7 +20,9 @@ Status Referee::Begin(const Use& use) {
   updating_.clear();
   CAIRN_RETURN_IF_ERROR(relations_.NodeOf(use.table->def().name, &node_));
   CAIRN_RETURN_IF_ERROR(relations_.LinksAsChild(node_, &as_child_));
-  CAIRN_RETURN_IF_ERROR(relations_.LinksAsParent(node_, &as_parent_));
+  static const std::vector<Link*> none;
+  as_parent_ = &none;
+  if (!use.only_inserts) CAIRN_RETURN_IF_ERROR(relations_.LinksAsParent(node_, &as_parent_));
   if (!use.copy_of.empty()) {
     new_links_.clear();
     for (Link* link : *as_child_) {

@@ -34,6 +34,8 @@ struct Use {
   txn::Transaction* transaction = nullptr;
   const catalog::TableAccess* table = nullptr;
   txn::LockOptions lock;  // how it waits
+  // Rows are added, none updated or deleted: tables that refer to this one need not even be readable.
+  bool only_inserts = false;
   // ALTER TABLE fills the table by copying the table `copy_of`. Only keys that were not `kept` from that one are asked
   // about, and without locks: the caller keeps others from changing the parents.
   std::string copy_of;

@@ -53,15 +53,14 @@ void AppendAction(const char* when, ForeignAction action, String* text) {
   }
 }
 
-// Statements that only add rows lead to no children.
-bool OnlyInserts(THD* thd) { return AddsRows(thd_sql_command(thd)) && thd->lex->duplicates == DUP_ERROR; }
-
 }  // namespace
 
 const codec::Collation* CollationOfId(uint32_t id) {
   const CHARSET_INFO* const charset = get_charset(id, MYF(0));
   return charset == nullptr ? nullptr : CollationOf(charset);
 }
+
+bool OnlyInserts(THD* thd) { return AddsRows(thd_sql_command(thd)) && thd->lex->duplicates == DUP_ERROR; }
 
 bool ChecksForeignKeys(THD* thd) { return thd_test_options(thd, OPTION_NO_FOREIGN_KEY_CHECKS) == 0; }
 

@@ -20,6 +20,10 @@ const codec::Collation* CollationOfId(uint32_t id);
 // Whether the connection wants foreign keys to be checked.
 bool ChecksForeignKeys(THD* thd);
 
+// Whether the statement, which is about to lock its tables, only adds rows: then it leads to no children. A function's or trigger's asks for itself
+// (start_stmt), and rows of a replica are no INSERT while their tables are locked.
+bool OnlyInserts(THD* thd);
+
 // "database/table" of names as SQL has them, and back.
 std::string TableNameOf(const char* database, const char* table);
 struct SqlName {

@@ -191,6 +191,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   int NoteErrorMessage(int error);
   int Fail(const Status& status);
+  int FailForDefinition(const Status& status);
   int FailAtEnd(const Status& status, int end_error);
   Status BindAccess();
   void TakeAccess(const TableShare& share);

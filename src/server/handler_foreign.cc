@@ -144,13 +144,14 @@ int Handler::BeginForeignKeys(THD* thd) {
   use.table = access_.get();
   use.lock = LockSettings(thd);
   use.lock.wait = txn::LockWait::kWait;
+  use.only_inserts = OnlyInserts(thd);
   if (catalog::IsNameOfCopy(name)) {
     use.copy_of = AlteredTable(thd);
     use.kept = KeptKeys(*keys, use.copy_of, &thd->lex->alter_info);
   }
   const Status status = referee_->Begin(use);
   is_refereed_ = status.ok();
-  return Fail(status);
+  return status.Is(Status::Code::kCorruption) ? FailForDefinition(status) : Fail(status);
 }
 
 // Changes a row and what depends on it, or nothing.

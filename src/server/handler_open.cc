@@ -136,12 +136,7 @@ int Handler::open(const char* name, int, uint) {
   name_ = name;
   const Status status = BindAccess();
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
-  if (status.Is(Status::Code::kCorruption)) {
-    // The server's own text for damage names no index.
-    sql_print_error("CAIRN: %s", status.ToString().c_str());
-    error_message_ = status.ToString();
-    return NoteErrorMessage(kErrorWithMessage);
-  }
+  if (status.Is(Status::Code::kCorruption)) return FailForDefinition(status);
   if (!status.ok()) return Fail(status);
   has_blobs_ = table_share->blob_fields != 0;
   // A scan of the table may come to rows that an UPDATE has given another primary key: the server collects
@@ -216,6 +211,14 @@ int Handler::reset() {
 
 int Handler::Fail(const Status& status) {
   return NoteErrorMessage(ServerError(ha_thd(), status, &error_message_));
+}
+
+// Of kCorruption where a definition was looked for. The server's own text for damage names the table of this handler, which need not be the
+// damaged one, and blames an index.
+int Handler::FailForDefinition(const Status& status) {
+  sql_print_error("CAIRN: %s", status.ToString().c_str());
+  error_message_ = status.ToString();
+  return NoteErrorMessage(kErrorWithMessage);
 }
 
 int Handler::NoteErrorMessage(int error) {
