@@ -12,7 +12,8 @@
 
 namespace cairn::catalog {
 
-// The format of a dictionary that never had foreign keys or loads, and of others.
+// The format of a dictionary that never had foreign keys or loads, and of others. A later version of a definition, a foreign key or a load gets a
+// number here as well: this is what an earlier program looks at before it changes anything.
 inline constexpr uint64_t kFormatPlain = 1;
 inline constexpr uint64_t kFormatWithForeignKeys = 2;
 inline constexpr uint64_t kFormatWithLoads = 3;  // foreign keys too, perhaps
