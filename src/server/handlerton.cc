@@ -94,19 +94,49 @@ void KillQuery(handlerton*, THD* thd, thd_kill_levels) {
   if (session != nullptr) session->Interrupt();
 }
 
-// Whether a replica keeps its position in tables of several engines (gtid_pos_auto_engines). May be called by its workers.
+// A replica keeps its position in a table for each engine of gtid_pos_auto_engines, made or to be made, and in one of any engine for all
+// others. Only its workers may ask.
+bool HasPositionIn(const handlerton* hton) {
+  const auto* table = rpl_global_gtid_slave_state->gtid_pos_tables.load(std::memory_order_acquire);
+  while (table != nullptr && table->table_hton != hton) table = table->next;
+  return table != nullptr;
+}
+
 bool HasPositionElsewhere() {
-  const auto* const table = rpl_global_gtid_slave_state->gtid_pos_tables.load(std::memory_order_acquire);
-  return table != nullptr && table->next != nullptr;
+  const auto* table = rpl_global_gtid_slave_state->gtid_pos_tables.load(std::memory_order_acquire);
+  while (table != nullptr && table->table_hton == GlobalHandlerton()) table = table->next;
+  return table != nullptr;
+}
+
+my_bool FlushIfPositionIsIn(THD*, plugin_ref plugin, void*) {
+  handlerton* const hton = plugin_hton(plugin);
+  if (hton == GlobalHandlerton() || hton->flush_logs == nullptr || !HasPositionIn(hton)) return 0;
+  return hton->flush_logs(hton) ? 1 : 0;
+}
+
+// Who had the turn before may have committed in another engine alone, its position included, and been durable no sooner than the next one was let
+// on: InnoDB does so, too. What it has committed is in that engine's log by then. Not by ha_flush_logs(), which would sync ours as well.
+Status FlushPositionsElsewhere() {
+  if (!HasPositionElsewhere()) return Status::Ok();
+  if (!plugin_foreach(nullptr, FlushIfPositionIsIn, MYSQL_STORAGE_ENGINE_PLUGIN, nullptr)) return Status::Ok();
+  return Status::IoError("another engine that has the replica's position could not flush its log");
 }
 
 // A replica's parallel workers commit in the order of their source: each waits until the one before lets it on. Let on after its sync, they would
 // sync one after the other. So they are as soon as the log has the commit, which cannot be refused any more then, and a log that cannot be
-// synced ends the process. Who comes while another one syncs shares the next sync. But where the next one may be another engine's, with its
-// position there, a loss of power could leave that one alone: after the next start the replica would go on behind both.
+// synced ends the process. Who comes while another one syncs shares the next sync. But where positions are here and in another engine, what comes
+// before and what comes after may be in that one alone, and a loss of power could take the earlier one: after the next start the replica would
+// go on behind both.
 Status CommitInTurn(THD* thd, Session* session) {
   const store::Durability durability = engine::DurabilityOf(FlushSetting());
-  const bool syncs_later = durability == store::Durability::kSync && !HasPositionElsewhere();
+  const bool is_sync = durability == store::Durability::kSync;
+  const bool is_durable_in_turn = is_sync && HasPositionIn(GlobalHandlerton()) && HasPositionElsewhere();
+  if (is_durable_in_turn) {
+    const Status flushed = FlushPositionsElsewhere();
+    if (!flushed.ok() && !session->transaction().is_prepared()) return flushed;
+    if (!flushed.ok()) sql_print_error("CAIRN: %s", flushed.ToString().c_str());  // others may have committed their part
+  }
+  const bool syncs_later = is_sync && !is_durable_in_turn;
   CAIRN_RETURN_IF_ERROR(session->Commit(syncs_later ? store::Durability::kOs : durability));
   thd_wakeup_subsequent_commits(thd, 0);
   return syncs_later ? GlobalEngine()->store().SyncWal() : Status::Ok();
