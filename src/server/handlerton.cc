@@ -202,6 +202,34 @@ int Rollback(handlerton*, THD* thd, bool all) {
   return session->EndsXa() ? RollbackOwnXa(thd, session) : RaiseError(thd, session->Rollback());
 }
 
+// Whether the binary log gets anything of the transaction, and so commits it in its turn.
+bool IsForBinaryLog(const THD* thd) {
+  return !thd->is_current_stmt_binlog_disabled() && trans_has_updated_trans_table(thd);
+}
+
+// A parallel worker waits here for those before it, if nobody else has it wait in time. Returns an error that was raised; changes how durable
+// what it prepares has to be.
+//
+// The server does so where one engine is to commit. With several, the binary log does, in groups; but if nothing goes there (a replica without
+// log_slave_updates, databases that are not logged), nobody: it would commit before those whose rows it has overwritten.
+// Without a binary log the server waits when all have prepared. That is too late for what is durable: who was before, and let it on before its
+// sync, could be lost, and this be committed at the next start by what it had prepared. So this prepares later, and is synced with what is before.
+//
+// A user's is no longer the worker's once it is prepared, and a transaction before it in the stream that wants its rows could not have it killed.
+// The binary log waits for its turn, too, but comes later where another engine was changed first.
+int TakeTurn(THD* thd, bool is_users, store::Durability* durability) {
+  if (thd->rgi_slave == nullptr || thd->wait_for_commit_ptr == nullptr) return 0;
+  if (!is_users && IsForBinaryLog(thd)) return 0;
+  if (thd->wait_for_prior_commit() != 0) return 1;
+  if (*durability != store::Durability::kSync) return 0;
+  // Other engines may have prepared before the wait.
+  if (!opt_bin_log) return RaiseError(thd, FlushPositionsElsewhere());
+  // The next start does not find it in the binary log, and rolls it back unless it was committed. Who waits would wait for this sync for nothing.
+  const bool is_logged = (thd->variables.option_bits & OPTION_BIN_LOG) != 0;
+  if (!is_users && !is_logged) *durability = store::Durability::kOs;
+  return 0;
+}
+
 int Prepare(handlerton*, THD* thd, bool all) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
@@ -213,13 +241,11 @@ int Prepare(handlerton*, THD* thd, bool all) {
   if (!session->transaction().is_active()) return 0;
   if (const Status whole = session->CheckNoOpenLoad(); !whole.ok()) return RaiseError(thd, whole);
   session->EndStatement();
-  const store::Durability durability = engine::DurabilityOf(FlushSetting());
+  store::Durability durability = engine::DurabilityOf(FlushSetting());
   const XID_STATE& xa = thd->transaction->xid_state;
   // XA COMMIT ... ONE PHASE is in the binary log under the server's own XID, and by that the next start decides.
   const bool is_users = xa.is_explicit_XA() && thd_sql_command(thd) != SQLCOM_XA_COMMIT;
-  // Prepared, it is no longer the worker's, and a transaction before it in the stream that wants its rows could not have it killed. The binary log
-  // waits for its turn, too, but comes later where another engine was changed first.
-  if (is_users && thd->rgi_slave != nullptr && thd->wait_for_prior_commit() != 0) return 1;
+  if (TakeTurn(thd, is_users, &durability) != 0) return 1;
   const Status status = is_users ? session->PrepareXa(NameOfXid(*xa.get_xid()), durability)
                                  : session->Prepare(NameOfXid(thd->transaction->implicit_xid), durability);
   session->HandOver();

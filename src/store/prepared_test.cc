@@ -30,6 +30,41 @@ TEST_F(PreparedTest, WhatIsOnlyPreparedChangesTheLog) {
   EXPECT_TRUE(has_changed());
 }
 
+// A replica's transaction lets the next one on before it is synced itself, and so must not be lost alone where that one prepares with a sync.
+TEST_F(PreparedTest, ASyncedPrepareTakesAlongWhatWasCommittedBefore) {
+  Open();
+  {
+    auto before = store->BeginWrite();
+    ASSERT_TRUE(before->Put(Family::kData, "a", "1").ok());
+    ASSERT_TRUE(before->Commit(Durability::kOs).ok());
+    auto next = store->BeginWrite();
+    ASSERT_TRUE(next->Put(Family::kData, "b", "1").ok());
+    ASSERT_TRUE(next->Prepare("x", Durability::kSync).ok());
+  }
+  Crash();
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+  const auto recovered = store->TakeRecovered();
+  ASSERT_EQ(recovered.size(), 1u);
+  ASSERT_TRUE(recovered.front()->Commit(Durability::kOs).ok());
+  EXPECT_EQ(Get("b"), "1");
+}
+
+// One that is not decided elsewhere need not be durable by itself: its commit makes it so.
+TEST_F(PreparedTest, ASyncedCommitTakesAlongWhatWasPreparedBefore) {
+  Open();
+  auto one = store->BeginWrite();
+  ASSERT_TRUE(one->Put(Family::kData, "a", "1").ok());
+  ASSERT_TRUE(one->Prepare("x", Durability::kOs).ok());
+  ASSERT_TRUE(one->Commit(Durability::kOs).ok());
+  ASSERT_TRUE(store->SyncWal().ok());
+  one.reset();
+  Crash();
+  Open();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(store->TakeRecovered().size(), 0u);
+}
+
 // Committed by the binary log, and not to be committed here: the store stops, and the next start finds it.
 TEST_F(PreparedTest, APromiseThatCannotBeKeptStopsTheStore) {
   int stops = 0;
