@@ -94,5 +94,19 @@ TEST_F(DropRangeTest, ADamagedRangeCanBeDropped) {
   EXPECT_EQ(Number("compaction_pending"), 0u);
 }
 
+// The deletion is in memory, where no compaction of files sees it.
+TEST_F(DropRangeTest, NothingIsWrittenAnewForWhatStaysInFiles) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(PutRows(100));
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ASSERT_NO_FATAL_FAILURE(PutRows(100));
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  const uint64_t compacted = Number("compact_write_bytes");
+  EXPECT_EQ(Drop(), 1u);
+  EXPECT_EQ(Number("compaction_pending") + Number("num_running_compactions"), 0u);
+  EXPECT_EQ(Number("compact_write_bytes"), compacted);
+  EXPECT_EQ(All(), "a=1 c=1");
+}
+
 }  // namespace
 }  // namespace cairn::store

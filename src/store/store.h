@@ -182,10 +182,9 @@ class Store {
   uint64_t FilesVersion(Family family) const;
 
   // Removes a range that no snapshot, cursor or transaction will ever look at again (an index of a
-  // dropped table): whole files at once, the rest by one range deletion, and asks compaction to
-  // free the space soon, unless it has met damage since the store was opened: compactions stop at that. Cheap and quick, however many
-  // rows were removed one by one before; safe to repeat. kBusy while SettleLoad() merges all, and while level 0 holds
-  // writers up: to be repeated later.
+  // dropped table): whole files at once, the rest, which shares files with others, by one range deletion, and its space is free once
+  // compactions come by there. Cheap and quick, however many rows were removed one by one before; safe to repeat. kBusy while SettleLoad()
+  // merges all, and while level 0 holds writers up: to be repeated later.
   Status DropRange(Family family, ByteView begin, ByteView end);
 
   // Tickers and properties, for people; names are stable within a RocksDB version.
@@ -221,9 +220,7 @@ class Store {
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   rocks::ColumnFamilyHandle* Handle(Family family) const;
-  // Of DropRange: whether a range has rows, or so many removed ones that it is not worth finding out.
-  enum class Emptiness : uint8_t { kEmpty, kNotEmpty, kUnreadable };
-  Emptiness LookForRows(Family family, ByteView begin, ByteView end) const;
+  bool IsKnownToBeEmpty(Family family, ByteView begin, ByteView end) const;
   // Of the oldest `files_max` files. *fits: whether the disk has the room, if there was anything to compact.
   Status CompactLevel0(size_t files_max, bool* fits);
   // Of one file of the level that level 0 goes to. *done: whether there was one, and room for it.

@@ -78,7 +78,6 @@ class Store::Impl {
   // Of prepares and rollbacks of what was prepared, that were not synced: they go into the log alone.
   std::atomic<uint64_t> log_writes_without_sequence{0};
   std::atomic<uint64_t> load_count{0};        // handed over
-  std::atomic<bool> has_met_damage{false};    // DropRange has
   std::atomic<uint64_t> next_load_number{1};  // of a PendingLoad
   std::atomic<uint64_t> reserved_level0_places{0};  // by those that wait
   std::unique_ptr<CompactionHold> compaction_hold;  // of the data family

@@ -6,7 +6,6 @@
 #include "db/column_family.h"
 #include "db/db_impl/db_impl.h"
 #include <rocksdb/convenience.h>
-#include <rocksdb/experimental.h>
 
 #include "store/compaction_interrupt.h"
 #include "store/cursor_bounds.h"
@@ -147,15 +146,13 @@ uint64_t Store::FilesVersion(Family family) const {
   return static_cast<rocks::ColumnFamilyHandleImpl*>(Handle(family))->cfd()->GetSuperVersionNumber();
 }
 
-Store::Emptiness Store::LookForRows(Family family, ByteView begin, ByteView end) const {
+// Not where it cannot be read, or holds so many removed rows that to look further would take long.
+bool Store::IsKnownToBeEmpty(Family family, ByteView begin, ByteView end) const {
   Cursor cursor;
   const CursorOptions options{.lower_bound = begin, .upper_bound = end, .hidden_max = CursorOptions::kHiddenPerPoll};
-  if (!OpenCursor(family, options, &cursor).ok()) return Emptiness::kUnreadable;
+  if (!OpenCursor(family, options, &cursor).ok()) return false;
   cursor.SeekToFirst();
-  if (cursor.Valid()) return Emptiness::kNotEmpty;
-  const Status end_of_look = cursor.status();
-  if (end_of_look.ok()) return Emptiness::kEmpty;
-  return end_of_look.Is(Status::Code::kInterrupted) ? Emptiness::kNotEmpty : Emptiness::kUnreadable;
+  return !cursor.Valid() && cursor.status().ok();
 }
 
 Status Store::DropRange(Family family, ByteView begin, ByteView end) {
@@ -168,20 +165,17 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   // not come for a long time.
   if (impl_->settling.load()) return Status(Status::Code::kBusy, "all files are being merged");
   // A range that is empty by now needs no tombstone, so that repeating is free.
-  const Emptiness found = LookForRows(family, begin, end);
-  if (found == Emptiness::kEmpty) return Status::Ok();
+  if (IsKnownToBeEmpty(family, begin, end)) return Status::Ok();
   Batch batch(*this);
   batch.DeleteRange(family, begin, end);
   CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(Urgency::kReclaimsSpace, batch.size_bytes()));
   rocks::WriteOptions write = impl_->MakeWriteOptions(Durability::kOs);
   write.no_slowdown = true;
+  // No compaction is asked for: those of files do not know of what is in memory, and would only move the rows one level down. They would also
+  // come upon damage, if that is why the range is dropped, and close the store to writes.
   const rocks::Status written = impl_->Write(write, batch.rocks_.get());
   if (written.IsIncomplete()) return Status(Status::Code::kBusy, "writers are held up until compactions have made room");
-  CAIRN_RETURN_IF_ERROR(FromRocks(written));
-  // A compaction that comes upon damage closes the store to writes, and none is needed soon: from then on none is asked for.
-  if (found == Emptiness::kUnreadable) impl_->has_met_damage.store(true);
-  if (impl_->has_met_damage.load()) return Status::Ok();
-  return FromRocks(rocks::experimental::SuggestCompactRange(impl_->root, Handle(family), &first, &last));
+  return FromRocks(written);
 }
 
 std::vector<NamedNumber> Store::Statistics() const {
