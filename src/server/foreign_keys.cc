@@ -3,10 +3,12 @@
 #include "server/foreign_keys.h"
 
 #include <algorithm>
+#include <set>
 
 #include "foreign/relations.h"
 #include "server/collation.h"
 #include "server/commands.h"
+#include "server/killed.h"
 #include "server/session.h"
 
 namespace cairn::server {
@@ -51,6 +53,16 @@ void AppendAction(const char* when, ForeignAction action, String* text) {
     case ForeignAction::kCascade: text->append(STRING_WITH_LEN("CASCADE")); break;
     default: text->append(STRING_WITH_LEN("SET NULL")); break;
   }
+}
+
+// The server's own ways to metadata locks mark a victim's transaction to be rolled back themselves: here it is for who gets kDeadlock.
+Status LockDefinition(THD* thd, const SqlName& name, enum_mdl_type type) {
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.database.c_str(), name.table.c_str(), type, MDL_TRANSACTION);
+  if (!thd->mdl_context.acquire_lock(&request, static_cast<double>(thd->variables.lock_wait_timeout))) return Status::Ok();
+  const bool is_victim = thd->is_error() && thd->get_stmt_da()->sql_errno() == ER_LOCK_DEADLOCK;
+  if (is_victim) return Status::Of(Status::Code::kDeadlock);
+  return Status::Of(IsKilled(thd) ? Status::Code::kInterrupted : Status::Code::kLockTimeout);
 }
 
 }  // namespace
@@ -116,21 +128,28 @@ std::string TextInErrors(THD* thd, const ForeignKeyDef& key) {
   return std::string(text.ptr(), text.length()) + TextOf(thd, key);
 }
 
-int LockDefinitions(THD* thd, const catalog::ForeignKeySet& keys, const std::string& table) {
-  const foreign::AffectedTables affected = foreign::TablesAffectedBy(keys, table, OnlyInserts(thd));
-  const auto lock = [thd](const std::string& name, enum_mdl_type type) {
-    const SqlName sql = SqlNameOf(name);
-    MDL_request request;
-    MDL_REQUEST_INIT(&request, MDL_key::TABLE, sql.database.c_str(), sql.table.c_str(), type, MDL_TRANSACTION);
-    return thd->mdl_context.acquire_lock(&request, static_cast<double>(thd->variables.lock_wait_timeout));
+Status AffectedDefinitions::Lock(THD* thd, const std::shared_ptr<const catalog::ForeignKeySet>& keys, const std::string& table) {
+  const bool only_inserts = OnlyInserts(thd);
+  if (keys_ != keys || only_inserts_ != only_inserts) {
+    keys_ = keys;
+    only_inserts_ = only_inserts;
+    Find(*keys, table);
+  }
+  for (const SqlName& name : read_) CAIRN_RETURN_IF_ERROR(LockDefinition(thd, name, MDL_SHARED_READ));
+  for (const SqlName& name : written_) CAIRN_RETURN_IF_ERROR(LockDefinition(thd, name, MDL_SHARED_WRITE));
+  return Status::Ok();
+}
+
+void AffectedDefinitions::Find(const catalog::ForeignKeySet& keys, const std::string& table) {
+  const foreign::AffectedTables affected = foreign::TablesAffectedBy(keys, table, only_inserts_);
+  const auto take = [&table](const std::set<std::string>& names, std::vector<SqlName>* taken) {
+    taken->clear();
+    for (const std::string& name : names) {
+      if (name != table) taken->push_back(SqlNameOf(name));
+    }
   };
-  for (const std::string& name : affected.read) {
-    if (name != table && lock(name, MDL_SHARED_READ)) return HA_ERR_LOCK_WAIT_TIMEOUT;
-  }
-  for (const std::string& name : affected.written) {
-    if (name != table && lock(name, MDL_SHARED_WRITE)) return HA_ERR_LOCK_WAIT_TIMEOUT;
-  }
-  return 0;
+  take(affected.read, &read_);
+  take(affected.written, &written_);
 }
 
 bool IsReferenced(THD* thd, const std::string& table) {

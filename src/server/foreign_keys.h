@@ -4,6 +4,7 @@
 
 #include "server/server_headers.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,24 @@ int CheckRename(const std::string& from, const std::string& to, const std::strin
 // Whether foreign keys allow an index or column to go that ALTER TABLE drops; raises the error if not.
 bool KeysOfAlteredStay(const catalog::TableDef& def, const TABLE& altered, const Alter_inplace_info& changes);
 
-// Locks the definitions of all tables that a change of rows of `table` may lead to, until the transaction ends. An
-// error of the server's, which has been raised.
-int LockDefinitions(THD* thd, const catalog::ForeignKeySet& keys, const std::string& table);
+// The definitions of all tables that a change of rows of one table may lead to. Their names are kept from statement to statement, for as long as
+// the foreign keys are the same: finding and decoding them costs more than locks that the transaction has already.
+//
+// Thread rule: one thread.
+class AffectedDefinitions {
+ public:
+  // Locks them until the transaction ends. `keys`: the catalog's now; `table`: the same each time. The server has raised an error, too:
+  // kDeadlock, kLockTimeout, kInterrupted.
+  Status Lock(THD* thd, const std::shared_ptr<const catalog::ForeignKeySet>& keys, const std::string& table);
+
+ private:
+  void Find(const catalog::ForeignKeySet& keys, const std::string& table);
+
+  std::shared_ptr<const catalog::ForeignKeySet> keys_;  // what the names were found by; held, so that no other set gets its address
+  bool only_inserts_ = false;                           // likewise
+  std::vector<SqlName> read_;
+  std::vector<SqlName> written_;
+};
 
 // Whether anybody but the table itself refers to it; when its database is dropped, from outside.
 bool IsReferenced(THD* thd, const std::string& table);

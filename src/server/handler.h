@@ -21,6 +21,7 @@
 #include "foreign/referee.h"
 #include "scan/index_scan.h"
 #include "scan/row_reader.h"
+#include "server/foreign_keys.h"
 #include "server/row_condition.h"
 #include "server/session.h"
 
@@ -323,6 +324,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   dml::RowWriter writer_;
   bool writer_bound_ = false;
   std::unique_ptr<foreign::Referee> referee_;  // null unless the table ever had to do with foreign keys
+  AffectedDefinitions affected_definitions_;
   bool is_refereed_ = false;                   // it has in this statement
   uint64_t cascades_when_read_ = 0;            // the session's count when the last row was read
   ByteBuffer caught_up_value_;                 // blobs of a row that had changed since point into it

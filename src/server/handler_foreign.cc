@@ -131,7 +131,7 @@ int Handler::BeginForeignKeys(THD* thd) {
   if (keys->empty() || (keys->OfChild(name).empty() && keys->OfParent(name).empty())) return 0;
   // Keys may have come while others were waited for.
   for (bool is_current = false; !is_current;) {
-    if (const int error = LockDefinitions(thd, *keys, name); error != 0) return error;
+    if (const Status locked = affected_definitions_.Lock(thd, keys, name); !locked.ok()) return Fail(locked);
     const auto now = catalog.foreign_keys();
     is_current = now == keys;
     keys = now;
