@@ -47,7 +47,7 @@ void ForgetEngines(THD* thd) {
   thd->transaction->cleanup();
 }
 
-Session::Session(THD* thd) : thd_(thd), transaction_(global_engine->transactions().NewTransaction(thd)) {}
+Session::Session(THD* thd) : thd_(thd), transaction_(global_engine->transactions().NewTransaction(thd, thd->thread_id)) {}
 
 Session::~Session() {
   for (CursorHolder* holder : holders_) holder->OnSessionEnd();
@@ -198,7 +198,7 @@ std::string Session::TakeXa() { return std::exchange(xa_name_, std::string()); }
 
 void Session::DetachPrepared() {
   DetachCursors();
-  std::unique_ptr<txn::Transaction> other = global_engine->transactions().NewTransaction(thd_);
+  std::unique_ptr<txn::Transaction> other = global_engine->transactions().NewTransaction(thd_, thd_->thread_id);
   // KILL calls transaction() from its own thread, under this mutex.
   mysql_mutex_lock(&thd_->LOCK_thd_data);
   transaction_.swap(other);

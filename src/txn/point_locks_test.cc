@@ -105,6 +105,8 @@ TEST_F(PointLocksTest, AWaiterGetsTheLockAndKnowsThatItWaited) {
 }
 
 TEST_F(PointLocksTest, OfEachWaiterOneBlockerIsListedAndHowManyThereAre) {
+  a.SetConnectionId(71);
+  c.SetConnectionId(73);
   EXPECT_EQ(Lock(a, "k", kS), Code::kOk);
   EXPECT_EQ(Lock(b, "k", kS), Code::kOk);
   Waiter upgrade(locks, a, "k", kX);
@@ -120,7 +122,10 @@ TEST_F(PointLocksTest, OfEachWaiterOneBlockerIsListedAndHowManyThereAre) {
   EXPECT_EQ(waits[0].blocker_count, 1u);
   EXPECT_EQ(waits[1].waiter_id, 3u);
   EXPECT_EQ(waits[1].blocker_count, 2u);
+  EXPECT_EQ(waits[1].waiter_connection_id, 73u);
   EXPECT_EQ(waits[2].waiter_id, 4u);
+  EXPECT_EQ(waits[2].waiter_connection_id, 0u);
+  EXPECT_EQ(waits[2].blocker_connection_id, 71u);
   EXPECT_EQ(waits[2].blocker_id, 1u);
   EXPECT_EQ(waits[2].blocker_count, 2u);
   EXPECT_EQ(locks.ListWaits(2).size(), 2u);
@@ -224,6 +229,8 @@ TEST_F(PointLocksTest, AnInterruptThatCameBeforeIsNotSleptThrough) {
 }
 
 TEST_F(PointLocksTest, TwoInADeadlockOneVictim) {
+  a.SetConnectionId(71);
+  b.SetConnectionId(72);
   EXPECT_EQ(Lock(a, "x", kX), Code::kOk);
   EXPECT_EQ(Lock(b, "y", kX), Code::kOk);
   Waiter waiter(locks, a, "y", kX);
@@ -238,6 +245,8 @@ TEST_F(PointLocksTest, TwoInADeadlockOneVictim) {
   EXPECT_EQ(history[0].victim_id, 2u);
   ASSERT_EQ(history[0].cycle.size(), 2u);
   EXPECT_EQ(history[0].cycle[0].owner_id, 2u);
+  EXPECT_EQ(history[0].cycle[0].connection_id, 72u);
+  EXPECT_EQ(history[0].cycle[1].connection_id, 71u);
   EXPECT_EQ(history[0].cycle[0].key, "x");
   EXPECT_EQ(history[0].cycle[1].key, "y");
 }

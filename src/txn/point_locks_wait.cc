@@ -23,11 +23,14 @@ uint64_t Weight(const LockOwner& owner) { return owner.lock_count() + owner.writ
 WaitRow RowOf(const LockRequest& waiter, uint64_t now_us) {
   WaitRow row;
   row.waiter_id = waiter.owner->id();
+  row.waiter_connection_id = waiter.owner->connection_id();
   row.key = waiter.entry->key();
   row.mode = waiter.mode;
   row.waited_us = now_us - waiter.since_us;
   ForEachBlocker(waiter, [&row](const LockOwner& blocker) {
-    if (row.blocker_count++ == 0) row.blocker_id = blocker.id();
+    if (row.blocker_count++ != 0) return true;
+    row.blocker_id = blocker.id();
+    row.blocker_connection_id = blocker.connection_id();
     return true;
   });
   return row;
@@ -308,7 +311,7 @@ LockOwner* PointLocks::ChooseVictim(const std::vector<LockOwner*>& cycle) {
   row.victim_id = victim->id();
   for (const LockOwner* owner : cycle) {
     const LockRequest& request = *owner->waiting_for_;
-    row.cycle.push_back({owner->id(), std::string(request.entry->key()), request.mode});
+    row.cycle.push_back({owner->id(), owner->connection_id(), std::string(request.entry->key()), request.mode});
   }
   deadlocks_.push_back(std::move(row));
   if (deadlocks_.size() > options_.deadlock_history_count_max) deadlocks_.pop_front();

@@ -98,6 +98,10 @@ class LockOwner {
   // away.
   void SetUserData(void* user_data);
 
+  // Any thread. The connection's number, for people to read; 0: there is none (any more).
+  uint64_t connection_id() const { return connection_id_.load(std::memory_order_relaxed); }
+  void SetConnectionId(uint64_t id) { connection_id_.store(id, std::memory_order_relaxed); }
+
   // Any thread. Not 0 while a transaction is active.
   uint64_t id() const { return id_.load(std::memory_order_acquire); }
   // Any thread. Locks held now.
@@ -146,6 +150,7 @@ class LockOwner {
   std::atomic<uint64_t> lock_count_{0};
   std::atomic<bool> waiting_{false};
   std::atomic<bool> interrupted_{false};
+  std::atomic<uint64_t> connection_id_{0};
 
   // Guarded by the lock table's wait mutex.
   LockRequest* waiting_for_ = nullptr;
@@ -177,7 +182,9 @@ struct LockRow {
 // One who waits.
 struct WaitRow {
   uint64_t waiter_id = 0;
-  uint64_t blocker_id = 0;     // the first of those it waits for; who holds the lock comes before who waits for it
+  uint64_t waiter_connection_id = 0;
+  uint64_t blocker_id = 0;  // the first of those it waits for; who holds the lock comes before who waits for it
+  uint64_t blocker_connection_id = 0;
   uint64_t blocker_count = 0;  // at least 1
   std::string key;
   LockMode mode = LockMode::kShared;  // wanted
@@ -188,6 +195,7 @@ struct WaitRow {
 struct DeadlockRow {
   struct Member {
     uint64_t owner_id = 0;
+    uint64_t connection_id = 0;
     std::string key;  // it waited for; the next member blocked it
     LockMode mode = LockMode::kShared;
   };

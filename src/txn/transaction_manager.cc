@@ -23,9 +23,10 @@ TransactionManager::~TransactionManager() {
   to_roll_back.swap(to_roll_back_);
 }
 
-std::unique_ptr<Transaction> TransactionManager::NewTransaction(void* user_data) {
+std::unique_ptr<Transaction> TransactionManager::NewTransaction(void* user_data, uint64_t connection_id) {
   std::unique_ptr<Transaction> transaction(new Transaction(*this));
   transaction->SetUserData(user_data);
+  transaction->SetConnectionId(connection_id);
   std::lock_guard lock(mutex_);
   transaction->next_ = transactions_;
   if (transactions_ != nullptr) transactions_->previous_ = transaction.get();
@@ -106,6 +107,7 @@ void TransactionManager::TellLongChangeEnded() {
 void TransactionManager::Detach(std::unique_ptr<Transaction> transaction) {
   const std::string name = transaction->name_;
   transaction->SetUserData(nullptr);
+  transaction->SetConnectionId(0);
   transaction->DropView();  // nobody reads through it any more
   std::lock_guard lock(mutex_);
   // Of namesakes only one can have changed something, by the store's own list. The other one is destroyed outside the mutex.
@@ -192,6 +194,7 @@ std::vector<TransactionRow> TransactionManager::List() const {
     const uint64_t viewed = one->view_taken_us_.load(std::memory_order_relaxed);
     TransactionRow& row = rows.emplace_back();
     row.id = one->id();
+    row.connection_id = one->connection_id();
     row.isolation = one->isolation();
     row.age_us = now > begun ? now - begun : 0;
     row.view_age_us = viewed != 0 ? std::max<uint64_t>(now > viewed ? now - viewed : 0, 1) : 0;

@@ -45,6 +45,7 @@ struct TransactionHooks {
 // One transaction, for people to read.
 struct TransactionRow {
   uint64_t id = 0;
+  uint64_t connection_id = 0;  // 0: it has none (any more)
   Isolation isolation = Isolation::kRepeatableRead;
   uint64_t age_us = 0;
   uint64_t view_age_us = 0;  // 0: no read view
@@ -65,14 +66,14 @@ class TransactionManager {
   TransactionManager(store::Store& store, const PointLocks::Options& lock_options, TransactionHooks hooks);
   ~TransactionManager();
 
-  // A new, inactive transaction for one connection; `user_data`: see LockOwner.
-  std::unique_ptr<Transaction> NewTransaction(void* user_data = nullptr);
+  // A new, inactive transaction for one connection; `user_data`, `connection_id`: see LockOwner.
+  std::unique_ptr<Transaction> NewTransaction(void* user_data = nullptr, uint64_t connection_id = 0);
 
   // Takes over the transactions that the store found prepared and locks their keys again. Call
   // once, after the dictionary is loaded and before any other transaction begins.
   Status RecoverPrepared();
 
-  // Takes over a prepared transaction, for who ends it by its name. Afterwards nobody looks at its user data. If there is one of the
+  // Takes over a prepared transaction, for who ends it by its name. Afterwards nobody looks at its user data, and it has no connection. If there is one of the
   // name, the one that has changed something is kept, and the other one is rolled back.
   void Detach(std::unique_ptr<Transaction> transaction);
 

@@ -215,6 +215,23 @@ TEST_F(TransactionManagerTest, DetachedOnesKeepNoView) {
   ASSERT_TRUE(manager->CommitPrepared("x", Durability::kSync).ok());
 }
 
+TEST_F(TransactionManagerTest, OnesAreListedWithTheirConnectionUntilTheyAreDetached) {
+  auto txn = manager->NewTransaction(nullptr, 71);
+  txn->Begin(Isolation::kRepeatableRead);
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  auto other = Begin();
+  const auto before = manager->List();
+  ASSERT_EQ(before.size(), 2u);
+  EXPECT_EQ(before[0].connection_id, 71u);
+  EXPECT_EQ(before[1].connection_id, 0u);
+  ASSERT_TRUE(txn->Prepare("x", Durability::kSync).ok());
+  manager->Detach(std::move(txn));
+  const auto after = manager->List();
+  ASSERT_EQ(after.size(), 2u);
+  EXPECT_EQ(after[0].connection_id, 0u);
+  ASSERT_TRUE(manager->RollbackPrepared("x").ok());
+}
+
 TEST_F(TransactionManagerTest, PreparedOnesSurvivePowerLossWithTheirLocks) {
   Commit("c", "0");
   PrepareOne("x1", "a");
