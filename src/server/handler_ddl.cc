@@ -11,6 +11,7 @@
 #include "server/foreign_keys.h"
 #include "server/partitions.h"
 #include "server/table_map.h"
+#include "server/table_options.h"
 
 namespace cairn::server {
 namespace {
@@ -79,6 +80,7 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
     return HA_WRONG_CREATE_OPTION;
   }
   Status status = RefusedClause(*form);
+  if (status.ok()) status = CheckOptions(ha_thd(), *form, *create_info);
   codec::RecordLayout layout;
   if (status.ok()) status = LayoutOf(*form, &layout);
   if (status.ok()) {
@@ -96,7 +98,10 @@ int Handler::create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) 
       return HA_ERR_FOUND_DUPP_KEY;
     }
   }
-  if (status.ok()) WarnOfDirectories(ha_thd(), *create_info);
+  if (status.ok()) {
+    WarnOfDirectories(ha_thd(), *create_info);
+    WarnOfOptions(ha_thd(), *form, *create_info);
+  }
   if (status.Is(Status::Code::kNotSupported)) {
     // The caller prints only numbers of its own here.
     my_error(ER_NOT_SUPPORTED_YET, MYF(0), std::string(status.message()).c_str());
@@ -262,6 +267,7 @@ static bool ChangesLiterals(const TABLE& table, const TABLE& altered) {
 }
 
 enum_alter_inplace_result Handler::check_if_supported_inplace_alter(TABLE* altered, Alter_inplace_info* changes) {
+  if (RaiseError(ha_thd(), CheckAlteredOptions(ha_thd())) != 0) return HA_ALTER_ERROR;
   if (!KeysOfAlteredStay(access_->def(), *altered, *changes)) return HA_ALTER_ERROR;
   const HA_CREATE_INFO& create_info = *changes->create_info;
   alter_table_operations wanted = changes->handler_flags;

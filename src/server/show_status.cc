@@ -48,8 +48,9 @@ std::string WantedOf(const txn::DeadlockRow::Member& member) {
   }
   const std::string mode = member.mode == txn::LockMode::kExclusive ? "exclusive" : "shared";
   if (member.key.size() < sizeof(uint32_t)) return mode;
-  const std::string name = GlobalEngine()->catalog().TableNameOf(IndexId(LoadBe32(member.key.data())));
-  if (name.empty()) return mode + ", a row of a table that has gone";
+  const IndexId index(LoadBe32(member.key.data()));
+  const std::string name = GlobalEngine()->catalog().TableNameOf(index);
+  if (name.empty()) return mode + ", a row of index " + std::to_string(index.value) + ", which is not in use any more";
   const SqlName sql = SqlNameOf(name);
   return mode + ", a row of " + sql.database + "." + sql.table;
 }
