@@ -18,7 +18,8 @@ inline bool AddsRows(int command) {
   }
 }
 
-// Whether the statement copies or defines tables: metadata locks keep writers away, so it needs no row locks.
+// Whether the statement copies, defines or maintains tables. It needs no row locks: metadata locks keep writers away from what is copied,
+// and the others, whose metadata locks let writers go on, read one snapshot.
 inline bool DefinesTables(int command) {
   switch (command) {
     case SQLCOM_ALTER_TABLE:

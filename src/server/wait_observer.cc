@@ -11,6 +11,9 @@ extern "C" int thd_deadlock_victim_preference(const MYSQL_THD thd1, const MYSQL_
 namespace cairn::server {
 namespace {
 THD* ThdOf(const txn::LockOwner& owner) { return static_cast<THD*>(owner.user_data()); }
+
+// What the connection was at before it slept. It sleeps and wakes on one thread, and does nothing else in between.
+thread_local PSI_stage_info stage_before_sleep;
 }  // namespace
 
 // Only these ask who the blocker is. A wait that began before the server was told to hold group commits up is no reason to end one earlier.
@@ -28,13 +31,14 @@ void ServerWaitObserver::OnSleep(txn::LockOwner& waiter) {
   if (thd == nullptr) return;
   thd_rpl_deadlock_check(thd, nullptr);  // that it has waited is in the binary log, whoever the blocker is
   thd_wait_begin(thd, THD_WAIT_ROW_LOCK);
+  thd->backup_stage(&stage_before_sleep);
   thd_proc_info(thd, "Waiting for row lock");
 }
 
 void ServerWaitObserver::OnWake(txn::LockOwner& waiter) {
   THD* thd = ThdOf(waiter);
   if (thd == nullptr) return;
-  thd_proc_info(thd, nullptr);
+  THD_STAGE_INFO(thd, stage_before_sleep);
   thd_wait_end(thd);
 }
 
