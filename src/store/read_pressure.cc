@@ -89,6 +89,11 @@ uint64_t ReadPressurePolicy::CompactionAddsBytes(const ReadPressureSample& sampl
   return (sample.base_bytes + sample.level0_bytes / kOverwrittenShare) / sample.level0_files_max * missing_files;
 }
 
+uint64_t ReadPressurePolicy::LostInLevel0Ns(const ReadPressureSample& sample) const {
+  const uint64_t lost_ns = (sample.walked.in_level0 - counted_from_.in_level0) * kNsPerLevel0Entry;
+  return sample.base_is_last ? lost_ns : lost_ns / sample.level0_files * (sample.level0_files - 1);
+}
+
 Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
   Earn(sample);
   if (sample.memtable_id != memtable_id_) {
@@ -105,13 +110,12 @@ Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
   if (sample.level0_files >= sample.level0_files_max || sample.memtables_waiting != 0) return Relief::kNone;
 
   const uint64_t lost_in_memtable = (sample.walked.in_memtable - counted_from_.in_memtable) * kNsPerMemtableEntry;
-  if (sample.memtable_bytes >= sample.memtable_bytes_min && lost_in_memtable >= FlushPriceNs(sample) / price_share &&
+  if (sample.base_is_last && sample.memtable_bytes >= sample.memtable_bytes_min && lost_in_memtable >= FlushPriceNs(sample) / price_share &&
       Spend(FlushAddsBytes(sample))) {
     counted_from_.in_memtable = sample.walked.in_memtable;
     return Relief::kFlush;
   }
-  const uint64_t lost_in_level0 = (sample.walked.in_level0 - counted_from_.in_level0) * kNsPerLevel0Entry;
-  if (sample.level0_files != 0 && lost_in_level0 >= CompactionPriceNs(sample) / price_share &&
+  if (sample.level0_files != 0 && LostInLevel0Ns(sample) >= CompactionPriceNs(sample) / price_share &&
       Spend(CompactionAddsBytes(sample))) {
     counted_from_.in_level0 = sample.walked.in_level0;
     return Relief::kCompactLevel0;

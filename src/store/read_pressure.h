@@ -83,6 +83,7 @@ struct ReadPressureSample {
   uint64_t level0_files_max = 0;  // so many are compacted without us
   uint64_t level0_bytes = 0;
   uint64_t base_bytes = 0;  // of the level that level 0 is merged into
+  bool base_is_last = true;  // nothing lies below it
 };
 
 enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
@@ -105,6 +106,9 @@ enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
 //                memtable cost to compact, the latter also to flush
 //   compaction   10 ms, and the share of its files that level 0 lacks  times  10 ns for each byte of the
 //                level below it and an eighth of its own
+//
+// Where level 0 is merged into a level that is not the last, as in databases of many memtables, an entry costs no less there: it has still to be
+// merged with what lies below. So a flush leads nowhere; and of what reads lose in level 0 that counts by which it has more files than one.
 //
 // Nobody waits for the time that this takes while nobody writes and nothing is walked: after half a second of it, a
 // sixteenth of the price is enough.
@@ -144,6 +148,7 @@ class ReadPressurePolicy {
 
  private:
   void Earn(const ReadPressureSample& sample);
+  uint64_t LostInLevel0Ns(const ReadPressureSample& sample) const;
   bool IsIdle(const ReadPressureSample& sample);
   bool Spend(uint64_t bytes);
 

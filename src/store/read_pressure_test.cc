@@ -180,6 +180,23 @@ TEST_F(ReadPressurePolicyTest, CompactsLevel0OnceReadsHaveLostWhatItCosts) {
   EXPECT_EQ(Decide(), Relief::kNone);
 }
 
+// There an entry has still to be merged with what lies below.
+TEST_F(ReadPressurePolicyTest, AboveTheLastLevelOnlyFewerFilesAreWon) {
+  sample.base_is_last = false;
+  PutFileInLevel0();
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_memtable = 10 * EntriesForFlush();
+  sample.walked.in_level0 = 10 * EntriesForCompaction();
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.level0_files = 2;
+  sample.oldest_level0_id = 8;  // counts from here
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_level0 += EntriesForCompaction();
+  EXPECT_EQ(Decide(), Relief::kNone);
+  sample.walked.in_level0 += EntriesForCompaction();
+  EXPECT_EQ(Decide(), Relief::kCompactLevel0);
+}
+
 TEST_F(ReadPressurePolicyTest, LeavesACompactionThatIsDueAlone) {
   PutFileInLevel0();
   EXPECT_EQ(Decide(), Relief::kNone);

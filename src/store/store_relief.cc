@@ -44,6 +44,7 @@ class Store::Impl::Layout {
       sample->oldest_level0_id = file->fd.GetNumber();  // they go from the newest to the oldest
       ++sample->level0_files;
     }
+    sample->base_is_last = base_level() + 1 >= storage().num_non_empty_levels();
     if (base_level() > 0) {
       for (const rocks::FileMetaData* file : files(base_level())) sample->base_bytes += file->fd.GetFileSize();
     }
