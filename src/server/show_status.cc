@@ -51,7 +51,8 @@ std::string WantedOf(const txn::DeadlockRow::Member& member) {
   const IndexId index(LoadBe32(member.key.data()));
   const std::string name = GlobalEngine()->catalog().TableNameOf(index);
   if (name.empty()) return mode + ", a row of index " + std::to_string(index.value) + ", which is not in use any more";
-  const SqlName sql = SqlNameOf(name);
+  const std::string whole = catalog::Catalog::PartitionedTableOf(name);
+  const SqlName sql = SqlNameOf(whole.empty() ? name : whole);
   return mode + ", a row of " + sql.database + "." + sql.table;
 }
 

@@ -53,11 +53,11 @@ void Warn(THD* thd, const engine_option_value* options) {
 
 }  // namespace
 
-// A partition's own are in its share.
+// A partition's own are in its share, which may be the altered table's: those are of a partition that is made now.
 Status CheckOptions(THD* thd, const TABLE& form, const HA_CREATE_INFO& create_info) {
   if (AlterAsksForEncryption(thd)) return Refused();
-  if (!AsksForEncryption(create_info.option_list) && !AsksForEncryption(form.s->option_list)) return Status::Ok();
-  return HasAskedBefore(thd) ? Status::Ok() : Refused();
+  if (AsksForEncryption(create_info.option_list)) return HasAskedBefore(thd) ? Status::Ok() : Refused();
+  return AsksForEncryption(form.s->option_list) ? Refused() : Status::Ok();
 }
 
 Status CheckAlteredOptions(THD* thd) { return AlterAsksForEncryption(thd) ? Refused() : Status::Ok(); }

@@ -65,7 +65,7 @@ bool LoadPace::Look(const Sample& sample) {
 bool LoadPace::LookAt(const Sample& sample) {
   const uint64_t bytes = Since(flushed_before_bytes_, sample.flushed_bytes);
   const bool window_ends = sample.now_us - window_began_us_ >= kWindowUs;
-  const bool many_bytes = bytes >= memtable_bytes_ / 2;
+  const bool many_bytes = bytes >= begin_bytes_;
   if (many_bytes) {
     if (!loading_) {
       load_began_bytes_ = flushed_before_bytes_;
@@ -81,7 +81,7 @@ bool LoadPace::LookAt(const Sample& sample) {
   if (loading_) load_bytes_ = Since(load_began_bytes_, sample.flushed_bytes);
   if (!window_ends) return loading_;
   best_window_bytes_ = std::max(best_window_bytes_, bytes);
-  if (bytes < std::max(memtable_bytes_ / 8, best_window_bytes_ / kBestTimes)) loading_ = false;
+  if (bytes < std::max(begin_bytes_ / 4, best_window_bytes_ / kBestTimes)) loading_ = false;
   window_began_us_ = sample.now_us;
   flushed_before_bytes_ = sample.flushed_bytes;
   looks_before_ = sample.file_looks;

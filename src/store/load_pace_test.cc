@@ -30,7 +30,7 @@ TEST(LoadPaceTest, BeginsWithManyFlushesAndEndsWithoutThem) {
 
 // Requests after a load fill one small memtable in eight seconds.
 TEST(LoadPaceTest, EndsWithWhatIsLittleBesideTheLoad) {
-  LoadPace pace(8 * kMiB);
+  LoadPace pace(8 * kMiB, 0);
   uint64_t now_us = 5'000 * kSecondUs;
   uint64_t flushed = 0;
   EXPECT_FALSE(pace.Look({now_us, flushed}));
@@ -48,6 +48,24 @@ TEST(LoadPaceTest, EndsWithWhatIsLittleBesideTheLoad) {
     if (second % 4 == 0) flushed += 2 * kMiB;
     EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed}));
   }
+}
+
+TEST(LoadPaceTest, RequestsThatFillSmallMemtablesAreNoLoad) {
+  LoadPace pace(10 * kMiB);
+  uint64_t now_us = 5'000 * kSecondUs;
+  uint64_t flushed = 0;
+  for (int second = 0; second < 100; ++second) {
+    if (second % 8 == 0) flushed += 6 * kMiB;
+    EXPECT_FALSE(pace.Look({now_us += kSecondUs, flushed}));
+  }
+  EXPECT_TRUE(pace.Look({now_us += kSecondUs, flushed += kLoadBytesMin}));
+  // Nor do they keep one going.
+  bool loading = true;
+  for (int second = 0; second < 16; ++second) {
+    if (second % 8 == 0) flushed += 3 * kMiB;
+    loading = pace.Look({now_us += kSecondUs, flushed});
+  }
+  EXPECT_FALSE(loading);
 }
 
 TEST(LoadPaceTest, FlushesNowAndThenAreNoLoad) {
@@ -141,6 +159,7 @@ TEST(LoadPaceTest, TellsWhetherReadsFillTheCacheAsFast) {
 
 class PaceCompactionsTest : public ::testing::Test, public StoreFixture {
  protected:
+  PaceCompactionsTest() { options.load_bytes_min = 0; }
   // Numbers that do not compress, beyond half a memtable.
   void Pour(unsigned kilobytes = 6000) {
     Fill(kilobytes);

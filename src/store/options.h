@@ -9,6 +9,7 @@
 #include "base/log_sink.h"
 #include "base/status.h"
 #include "store/environment.h"
+#include "store/load_pace.h"
 
 namespace cairn::store {
 
@@ -27,6 +28,9 @@ struct StoreOptions {
   // Writes are refused while the disk has less free space than this; 0 derives it from the
   // memory for unflushed writes.
   uint64_t free_space_reserve_bytes = 0;
+
+  // What has to be flushed within eight seconds, at least, to count as a load. Less is for tests.
+  uint64_t load_bytes_min = kLoadBytesMin;
 
   // Option strings of RocksDB ("name=value;name=value") laid over the derived ones, for experts.
   std::string expert_db_options;

@@ -26,6 +26,7 @@ bool Waits(pid_t thread) {
 
 class SettleLoadTest : public ::testing::Test, public StoreFixture {
  protected:
+  SettleLoadTest() { options.load_bytes_min = 0; }
   // Numbers that do not compress, beyond half a memtable, into a file of level 0.
   void Pour(char table) {
     ASSERT_NO_FATAL_FAILURE(Fill(table));

@@ -200,7 +200,7 @@ Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::~Store() { (void)Close(); }
 
 void Store::Impl::PreparePaces(const StoreOptions& options, RocksOptions* derived) {
-  load_pace = LoadPace(derived->data.write_buffer_size);
+  load_pace = LoadPace(derived->data.write_buffer_size, options.load_bytes_min);
   memtables = derived->memtables;
   usual_buffers = UsualWriteBuffers(options.memory_bytes);
   const bool resizes = memtables != nullptr && !ExpertSizesMemtables(options.expert_family_options);
