@@ -132,7 +132,7 @@ Status CommitInTurn(THD* thd, Session* session) {
   const bool is_sync = durability == store::Durability::kSync;
   const bool is_durable_in_turn = is_sync && HasPositionIn(GlobalHandlerton()) && HasPositionElsewhere();
   if (is_durable_in_turn) {
-    const Status flushed = FlushPositionsElsewhere();
+    Status flushed = FlushPositionsElsewhere();
     if (!flushed.ok() && !session->transaction().is_prepared()) return flushed;
     if (!flushed.ok()) sql_print_error("CAIRN: %s", flushed.ToString().c_str());  // others may have committed their part
   }
