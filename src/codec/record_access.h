@@ -101,13 +101,15 @@ inline ByteView StoredValueIn(const ColumnLayout& column, const uint8_t* record)
   }
 }
 
-// Marks the column NULL and gives it the bytes a NULL column has. `default_record` may be empty.
+// Marks the column NULL and gives it the bytes a NULL column has. `default_record` may be empty. Nobody looks behind the length of a VARCHAR,
+// whose width may be a hundred times the rest of the row.
 inline void StoreNull(const ColumnLayout& column, ByteView default_record, uint8_t* record) {
   SetNullBit(column, true, record);
+  const size_t bytes = column.type == ColumnType::kVarchar ? column.length_bytes : column.pack_length;
   if (default_record.empty()) {
-    std::memset(record + column.offset, 0, column.pack_length);
+    std::memset(record + column.offset, 0, bytes);
   } else {
-    std::memcpy(record + column.offset, default_record.data() + column.offset, column.pack_length);
+    std::memcpy(record + column.offset, default_record.data() + column.offset, bytes);
   }
 }
 

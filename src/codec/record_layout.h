@@ -59,7 +59,7 @@ struct RecordLayout {
   uint32_t record_bytes = 0;
   // The first bytes of the record, which hold the null bits.
   uint32_t null_bytes = 0;
-  // A record with the bytes a NULL column is to hold (the server compares records byte by byte, so they matter).
+  // A record with the bytes a NULL column is to hold, of a VARCHAR its length (the server compares records byte by byte, so they matter).
   // Empty: zeros. Otherwise record_bytes long. All that is made of the layout keeps it by reference.
   SharedBytes default_record;
 };
