@@ -15,7 +15,7 @@ ulonglong AlignUp(ulonglong from, ulonglong offset, ulonglong increment) {
   if (increment <= 1) return from;
   if (offset > increment) offset = 0;
   if (from <= offset) return offset == 0 ? increment : offset;
-  const ulonglong steps = (from - offset + increment - 1) / increment;
+  const ulonglong steps = (from - offset) / increment + ((from - offset) % increment != 0 ? 1 : 0);
   ulonglong aligned;
   if (__builtin_mul_overflow(steps, increment, &aligned) || __builtin_add_overflow(aligned, offset, &aligned)) return 0;
   return aligned;
