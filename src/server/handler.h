@@ -253,7 +253,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void LowerBoundOfRange(ByteBuffer* lower);
   void EncodePosition(const uchar* position, ByteBuffer* key) const;
 
+  // The row that was read last, in this record.
   dml::RowRef RowOf(const uchar* record) const { return {.record = record, .hidden_row_id = hidden_row_id_}; }
+  dml::RowRef NewRowOf(const uchar* record) const;
   codec::ColumnSet TouchedColumns() const;
   void BindWriter();
   int FinishWrite(const Status& status);
@@ -267,7 +269,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   Status CommitCopiedRows();
   bool MayLoad() const;
   Status BeginLoad();
-  int LoadRow(const uchar* record);
+  int LoadRow(const dml::RowRef& row);
   void ShowDuplicate(const bulk::LoadDuplicate& duplicate);
   int FailLoad(const Status& status);
   int FinishLoad();
@@ -277,7 +279,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool MayLoadStatement() const;
   Status TryStatementLoad();
   Status ConsiderStatementLoad();
-  int AddToStatementLoad(const uchar* record);
+  int AddToStatementLoad(const dml::RowRef& row);
   int FailStatementLoad(const Status& status);
   bool IsLoaded() const {
     return session_->loaded_index.has_value() && *session_->loaded_index == access_->primary().id();
@@ -373,7 +375,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool row_condition_in_use_ = false;          // by the walk that is open
 
   PositionForm position_form_ = PositionForm::kRowId;
-  uint64_t hidden_row_id_ = 0;
+  uint64_t hidden_row_id_ = 0;  // of the row that was read last
   bool has_blobs_ = false;
   Look look_ = Look::kNone;  // of the scan that is open
   ByteBuffer kept_value_;

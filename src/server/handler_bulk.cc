@@ -74,14 +74,14 @@ int Handler::FailLoad(const Status& status) {
   return Fail(status);
 }
 
-int Handler::LoadRow(const uchar* record) {
+int Handler::LoadRow(const dml::RowRef& row) {
   if (is_refereed_) {
-    const Status allowed = referee_->BeforeInsert(RowOf(record));
+    const Status allowed = referee_->BeforeInsert(row);
     if (!allowed.ok()) return FinishWrite(allowed);
   }
-  const Status status = load_->Add(RowOf(record));
+  const Status status = load_->Add(row);
   if (!status.ok()) return FailLoad(status);
-  NoteAutoIncrement(record);
+  NoteAutoIncrement(row.record);
   return 0;
 }
 

@@ -97,10 +97,10 @@ Status Handler::ConsiderStatementLoad() {
   return session_->transaction().write_bytes() < bytes_min ? Status::Ok() : TryStatementLoad();
 }
 
-int Handler::AddToStatementLoad(const uchar* record) {
-  const Status status = statement_load_->Add(RowOf(record));
+int Handler::AddToStatementLoad(const dml::RowRef& row) {
+  const Status status = statement_load_->Add(row);
   if (!status.ok()) return FailStatementLoad(status);
-  NoteAutoIncrement(record);
+  NoteAutoIncrement(row.record);
   return 0;
 }
 

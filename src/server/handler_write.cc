@@ -53,6 +53,12 @@ Status Handler::CommitCopiedRows() {
   return session_->CommitAndContinue(store::Durability::kOs);
 }
 
+// The id of the row that was read last stays: where partitions are read in an index's order, one that this has read ahead may be changed after
+// another was moved here.
+dml::RowRef Handler::NewRowOf(const uchar* record) const {
+  return {.record = record, .hidden_row_id = access_->primary().has_hidden_row_id() ? access_->table().TakeRowId() : 0};
+}
+
 int Handler::write_row(const uchar* record) {
   if (const int error = BeginUntold(); error != 0) return error;
   if (table->next_number_field != nullptr && record == table->record[0]) {
@@ -62,13 +68,13 @@ int Handler::write_row(const uchar* record) {
   if (copy_begun_ && !load_decided_) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
   }
-  if (access_->primary().has_hidden_row_id()) hidden_row_id_ = access_->table().TakeRowId();
+  const dml::RowRef row = NewRowOf(record);
   if (const int error = LookWhereNothingIsRead(); error != 0) return error;
-  if (load_ != nullptr) return LoadRow(record);
-  if (statement_load_ != nullptr) return AddToStatementLoad(record);
+  if (load_ != nullptr) return LoadRow(row);
+  if (statement_load_ != nullptr) return AddToStatementLoad(row);
   if (IsLoaded()) return RefuseLoaded();
   BindWriter();
-  Status status = writer_.Insert(RowOf(record));
+  Status status = writer_.Insert(row);
   if (status.ok()) NoteAutoIncrement(record);
   if (status.ok() && bulk_insert_begun_) status = ConsiderStatementLoad();
   if (status.ok()) status = CommitCopiedRows();
