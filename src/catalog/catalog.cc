@@ -172,13 +172,13 @@ bool Catalog::NoteRecoveredCounters(ByteView dictionary_key, const store::TableC
   return true;
 }
 
-void Catalog::OnCommit(TableId id, const store::TableCounters& change) {
+void Catalog::OnCommit(TableId id, const store::TableCounters& change, uint64_t changed_rows) {
   std::shared_ptr<Table> loaded;
   {
     const std::shared_lock<std::shared_mutex> lock(live_mutex_);
     const auto found = live_.find(id);
     if (found == live_.end()) return;
-    found->second->AddRows(change.row_count);
+    found->second->AddRows(change.row_count, changed_rows);
     found->second->RaiseAutoIncrementNext(change.auto_increment_next);
     if (found->second->TakeLoad()) loaded = found->second;
   }

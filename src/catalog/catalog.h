@@ -160,8 +160,9 @@ class Catalog {
   // The name of the table an index belongs to, for messages; empty when it is not in use.
   std::string TableNameOf(IndexId index);
 
-  // A transaction has committed `change` to a table: its live object learns it, if there is one.
-  void OnCommit(TableId id, const store::TableCounters& change);
+  // A transaction has committed `change` to a table, and changed so many rows (Table::changed_rows): its live object learns it, if
+  // there is one.
+  void OnCommit(TableId id, const store::TableCounters& change, uint64_t changed_rows);
 
   // Notes what a transaction found prepared at start will add to a table's counters, so that its
   // AUTO_INCREMENT values are not handed out again. False for a key that is no counters'. Call

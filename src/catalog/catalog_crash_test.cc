@@ -124,7 +124,7 @@ class CatalogCrashTest : public ::testing::Test, public store::StoreFixture {
     store::Batch batch(*store);
     batch.MergeCounters(CountersKey(table->def().id), change);
     ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
-    catalog->OnCommit(table->def().id, change);
+    catalog->OnCommit(table->def().id, change, 0);
     ModelTable& known = model->tables[name];
     known.row_count += change.row_count;
     known.auto_increment_next = std::max(known.auto_increment_next, change.auto_increment_next);

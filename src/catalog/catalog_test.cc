@@ -416,9 +416,10 @@ TEST_F(CatalogTest, ALiveTableLearnsOfCommitsAndAReloadedOneReadsThem) {
   store::Batch batch(*store);
   batch.MergeCounters(CountersKey(table->def().id), change);
   ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
-  catalog->OnCommit(table->def().id, change);
-  catalog->OnCommit(TableId(999), change);
+  catalog->OnCommit(table->def().id, change, 6);
+  catalog->OnCommit(TableId(999), change, 6);
   EXPECT_EQ(table->row_count(), 4u);
+  EXPECT_EQ(table->changed_rows(), 6u);
   EXPECT_EQ(table->auto_increment_next(), 12u);
   LosePower();
   EXPECT_EQ(Find("d/one")->row_count(), 4u);

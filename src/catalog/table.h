@@ -18,6 +18,7 @@ namespace cairn::catalog {
 struct Statistics {
   uint64_t version = 0;         // rises with each new sample of the process; never 0
   uint64_t rows_then = 0;       // the table's rows when it was made
+  uint64_t changed_then = 0;    // Table::changed_rows(), read before it was begun: what changed meanwhile counts
   // For each index, in the order of TableDef::indexes, and each prefix of its parts: entries per
   // distinct value.
   std::vector<std::vector<double>> rows_per_value;
@@ -84,8 +85,14 @@ class Table {
     const int64_t rows = row_count_.load(std::memory_order_relaxed);
     return rows > 0 ? static_cast<uint64_t>(rows) : 0;
   }
+  // Rows added, removed, or changed in an index's key, since the table was loaded into memory. An estimate, for statistics
+  // alone: it is not stored, and what a prepared transaction had changed before a restart counts as the growth it makes.
+  uint64_t changed_rows() const { return changed_rows_.load(std::memory_order_relaxed); }
   // Called after a commit with what the transaction changed.
-  void AddRows(int64_t delta) { row_count_.fetch_add(delta, std::memory_order_relaxed); }
+  void AddRows(int64_t delta, uint64_t changed) {
+    if (delta != 0) row_count_.fetch_add(delta, std::memory_order_relaxed);
+    if (changed != 0) changed_rows_.fetch_add(changed, std::memory_order_relaxed);
+  }
 
   // The lowest AUTO_INCREMENT value that was not handed out; 0 when none ever was.
   uint64_t auto_increment_next() const { return auto_increment_next_.load(std::memory_order_relaxed); }
@@ -111,18 +118,24 @@ class Table {
   // The newest sample; null when there is none yet.
   std::shared_ptr<const Statistics> statistics() const { return statistics_.load(); }
 
-  // Whether there is no sample, or the table has grown or shrunk by more than a half since.
+  // Whether there is no sample, or the table has grown or shrunk by more than a half since, or more than a tenth of it, and
+  // hundreds of rows, were changed: a small table that always changes is not sampled by each who opens it.
   bool StatisticsAreStale() const {
     const std::shared_ptr<const Statistics> newest = statistics();
     if (newest == nullptr) return true;
     const uint64_t rows = row_count();
     const uint64_t change = rows > newest->rows_then ? rows - newest->rows_then : newest->rows_then - rows;
-    return change > 16 + newest->rows_then / 2;
+    if (change > 16 + newest->rows_then / 2) return true;
+    return changed_rows() - newest->changed_then > std::max<uint64_t>(kFewChangedRows, newest->rows_then / 10);
   }
-  void SetStatistics(std::vector<std::vector<double>> rows_per_value, uint64_t rows) {
+  // `rows`, `changed`: row_count() and changed_rows() before the sample was begun.
+  void SetStatistics(std::vector<std::vector<double>> rows_per_value, uint64_t rows, uint64_t changed) {
     static std::atomic<uint64_t> versions{0};
     statistics_.store(std::make_shared<const Statistics>(
-        Statistics{.version = ++versions, .rows_then = rows, .rows_per_value = std::move(rows_per_value)}));
+        Statistics{.version = ++versions,
+                   .rows_then = rows,
+                   .changed_then = changed,
+                   .rows_per_value = std::move(rows_per_value)}));
   }
   // Of the index at this place in the definition.
   FileDensity& density(size_t index) const { return densities_[index]; }
@@ -134,10 +147,13 @@ class Table {
   void SetPlainAccess(const std::shared_ptr<TableAccess>& access) { plain_access_.store(access); }
 
  private:
+  static constexpr uint64_t kFewChangedRows = 200;
+
   const TableDef def_;
   const uint64_t visible_since_;
   const std::vector<uint64_t> index_visible_since_;
   std::atomic<int64_t> row_count_;
+  std::atomic<uint64_t> changed_rows_{0};
   std::atomic<uint64_t> auto_increment_next_;
   std::atomic<uint64_t> next_row_id_;
   std::atomic<std::shared_ptr<const Statistics>> statistics_;

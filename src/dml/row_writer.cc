@@ -275,6 +275,7 @@ Status RowWriter::UpdateEntry(size_t index, const RowRef& old_row, const RowRef&
     return newer_than_view_ ? transaction_->Put(Family::kData, new_entry_.key.view(), new_entry_.value.view())
                             : Status::Ok();
   }
+  key_changed_ = true;
   CAIRN_RETURN_IF_ERROR(RemoveEntry(index, old_entry_.key.view()));
   return InsertEntry(new_entry_);
 }
@@ -306,13 +307,16 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   EncodePrimary(old_row, &old_primary_);
   EncodePrimary(new_row, &new_primary_);
   primary_changed_ = old_primary_.view() != new_primary_.view();
+  key_changed_ = primary_changed_;
   CAIRN_RETURN_IF_ERROR(CompareWithView(old_row));
-  return ClaimAndChange([&] {
+  CAIRN_RETURN_IF_ERROR(ClaimAndChange([&] {
     if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
     CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
     if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeUpdate(old_row, new_row, touched));
     return transaction_->ChangeRow([&] { return ReplaceRow(old_row, new_row, touched); });
-  });
+  }));
+  if (key_changed_) transaction_->NoteChangedRow(table_->def().id);
+  return Status::Ok();
 }
 
 // With its entries; the primary keys are old_primary_'s and new_primary_'s.

@@ -139,6 +139,7 @@ class RowWriter {
   Entry new_entry_;
   Entry delta_;
   bool primary_changed_ = false;
+  bool key_changed_ = false;  // that of the row or of an entry: statistics may be others
   bool newer_than_view_ = false;  // the row changed after the transaction's read view was taken
   store::PointReader points_{store::PointReader::Expects::kAbsent};  // of keys that are to be new
   store::EmptyRanges empty_;  // around keys inserted of late

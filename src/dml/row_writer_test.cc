@@ -258,6 +258,23 @@ TEST_F(SmallTableTest, APrimaryKeyMovesWithAllEntries) {
   EXPECT_EQ(live[TableId(1)].row_count, 2);
 }
 
+// What statistics depend on: rows come, go, and have other keys.
+TEST_F(SmallTableTest, ChangesOfKeysAreCounted) {
+  CommitRows({Row(1, 10, "a"), Row(2, 20, "b")});
+  EXPECT_EQ(live_changed_rows[TableId(1)], 2u);
+  auto transaction = Begin();
+  ASSERT_TRUE(Update(*transaction, Row(1, 10, "a"), Row(1, 10, "c"), {2}).ok());
+  ASSERT_TRUE(Update(*transaction, Row(2, 20, "b"), Row(2, 30, "d"), {1, 2}).ok());
+  // Nothing but the spelling is another: the key is as it was.
+  ASSERT_TRUE(Update(*transaction, Row(1, 10, "c"), Row(1, 10, "C"), {2}).ok());
+  ASSERT_TRUE(Update(*transaction, Row(1, 10, "C"), Row(3, 10, "C"), {0}).ok());
+  ASSERT_TRUE(writer.Delete({Row(2, 30, "d").data()}).ok());
+  ASSERT_TRUE(Insert(*transaction, Row(4, 40, "e")).ok());
+  ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  EXPECT_EQ(live_changed_rows[TableId(1)], 7u);
+  EXPECT_EQ(live[TableId(1)].row_count, 2);
+}
+
 TEST_F(SmallTableTest, AnotherSpellingOfAnEqualValueReplacesTheEntry) {
   CommitRows({Row(1, 10, "abc")});
   auto transaction = Begin();

@@ -78,8 +78,9 @@ Status Engine::Start(const EngineOptions& options, std::unique_ptr<Engine>* engi
   lock_options.observer = options.observer;
   txn::TransactionHooks hooks;
   hooks.counter_key = [](TableId table, ByteBuffer* key) { key->Append(catalog::CountersKey(table)); };
-  hooks.on_commit = [catalog = started->catalog_.get()](TableId table, const store::TableCounters& change) {
-    catalog->OnCommit(table, change);
+  hooks.on_commit = [catalog = started->catalog_.get()](TableId table, const store::TableCounters& change,
+                                                        uint64_t changed_rows) {
+    catalog->OnCommit(table, change, changed_rows);
   };
   hooks.recovered_lock_keys = [catalog = started->catalog_.get()](ByteView key,
                                                                   const std::function<void(ByteView)>& lock) {

@@ -32,7 +32,9 @@ class RowConsistencyTest : public ::testing::Test, public store::StoreFixture {
     ASSERT_TRUE(catalog::Catalog::Open(store.get(), &catalog).ok());
     txn::TransactionHooks hooks;
     hooks.counter_key = [](TableId table, ByteBuffer* key) { key->Append(catalog::CountersKey(table)); };
-    hooks.on_commit = [this](TableId table, const store::TableCounters& change) { catalog->OnCommit(table, change); };
+    hooks.on_commit = [this](TableId table, const store::TableCounters& change, uint64_t changed_rows) {
+      catalog->OnCommit(table, change, changed_rows);
+    };
     manager = std::make_unique<txn::TransactionManager>(*store, txn::PointLocks::Options{}, hooks);
   }
   void Use(const std::string& name, const codec::RecordLayout& layout) {

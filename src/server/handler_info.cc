@@ -56,13 +56,14 @@ void Handler::MeasureIndexes() {
 Status Handler::UpdateIndexStatistics() {
   catalog::Table& live = access_->table();
   const uint64_t rows = live.row_count();
+  const uint64_t changed = live.changed_rows();
   if (live.StatisticsAreStale()) {
     std::vector<std::vector<double>> sampled(access_->indexes().size());
     for (size_t index = 0; index < sampled.size(); ++index) {
       CAIRN_RETURN_IF_ERROR(
           stats::SampleIndex(GlobalEngine()->store(), access_->indexes()[index], rows, &sampled[index]));
     }
-    live.SetStatistics(std::move(sampled), rows);
+    live.SetStatistics(std::move(sampled), rows, changed);
   }
   const auto statistics = live.statistics();
   if (statistics == nullptr || statistics->version == statistics_version_) return Status::Ok();

@@ -232,10 +232,15 @@ Status Transaction::SingleDelete(store::Family family, ByteView key) {
 
 void Transaction::AddTableCounters(TableId table, const store::TableCounters& change) {
   BeforeChange();
+  ChangeOf(table).Add(change);
+}
+
+Transaction::TableChange& Transaction::ChangeOf(TableId table) {
   for (TableChange& known : tables_) {
-    if (known.table == table) return known.counters.Add(change);
+    if (known.table == table) return known;
   }
-  tables_.push_back({table, change});
+  tables_.push_back({.table = table, .counters = {}, .changed_rows = 0});
+  return tables_.back();
 }
 
 void Transaction::ForgetTableCounters(TableId table) {
@@ -394,7 +399,9 @@ Status Transaction::Commit(store::Durability durability) {
     (void)EmptyWrites();
   }
   if (status.ok() && manager_.hooks_.on_commit) {
-    for (const TableChange& change : tables_) manager_.hooks_.on_commit(change.table, change.counters);
+    for (const TableChange& change : tables_) {
+      manager_.hooks_.on_commit(change.table, change.counters, change.changed_rows);
+    }
   }
   End();
   return status;

@@ -153,6 +153,9 @@ class Transaction final : public LockOwner {
   // Adds to the counters of a table when the transaction commits; undone with a savepoint. The commit's hook is told of the table also
   // when they are 0.
   void AddTableCounters(TableId table, const store::TableCounters& change);
+  // A row was changed so that statistics may be others: the commit's hook is told how many were, nothing is stored. Undone with a
+  // savepoint. Rows that AddTableCounters adds or takes away are counted there. After the change itself, in its statement.
+  void NoteChangedRow(TableId table) { ++ChangeOf(table).changed_rows; }
   // A temporary table of this connection is gone: its counters are not written any more.
   void ForgetTableCounters(TableId table);
   // What AddTableCounters gathered so far for a table.
@@ -232,6 +235,13 @@ class Transaction final : public LockOwner {
   struct TableChange {
     TableId table;
     store::TableCounters counters;
+    uint64_t changed_rows = 0;  // for the hook alone
+
+    void Add(const store::TableCounters& change) {
+      counters.Add(change);
+      const auto rows = static_cast<uint64_t>(change.row_count);
+      changed_rows += change.row_count < 0 ? 0 - rows : rows;
+    }
   };
   // A savepoint costs nothing until a change comes after it: then it is `set` in the batch and
   // remembers the counters of that moment.
@@ -268,6 +278,7 @@ class Transaction final : public LockOwner {
   Status ForgetFrom(size_t at);
   Status DropMarkers();
   Status DropMarkersFrom(size_t kept);
+  TableChange& ChangeOf(TableId table);
   Status MergeTableCounters();
   void DropView();
   void End();

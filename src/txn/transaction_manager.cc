@@ -94,7 +94,7 @@ Status TransactionManager::CountRecovered(Transaction& transaction) {
   if (!hooks_.recovered_counters) return Status::Ok();
   return transaction.writes_->ForEachCounters([&](ByteView key, const store::TableCounters& change) {
     TableId table;
-    if (hooks_.recovered_counters(key, change, &table)) transaction.tables_.push_back({table, change});
+    if (hooks_.recovered_counters(key, change, &table)) transaction.ChangeOf(table).Add(change);
   });
 }
 

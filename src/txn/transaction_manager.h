@@ -29,9 +29,9 @@ struct TransactionHooks {
   // Appends the dictionary key of a table's counter record. Required once counters are changed.
   std::function<void(TableId table, ByteBuffer* key)> counter_key;
 
-  // Told after a commit, on its thread and before its locks are released, what each table gained.
-  // Optional.
-  std::function<void(TableId table, const store::TableCounters& change)> on_commit;
+  // Told after a commit, on its thread and before its locks are released, what each table gained, and of how many
+  // changed rows (Transaction::NoteChangedRow). Optional.
+  std::function<void(TableId table, const store::TableCounters& change, uint64_t changed_rows)> on_commit;
 
   // The keys to lock again for a change of a transaction found prepared at start; calls `lock` for
   // each. Null locks the changed key itself, which is right only if nothing else stands for a row.

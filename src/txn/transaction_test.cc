@@ -172,6 +172,35 @@ TEST_F(TransactionTest, CountersAreCommittedWithTheirTransaction) {
   EXPECT_EQ(Counters(t1), (store::TableCounters{1, 3}));
 }
 
+// Nothing of them is written: a transaction that has only changed rows has no record of its counters.
+TEST_F(TransactionTest, ChangedRowsAreForTheHookAlone) {
+  const TableId t1(1), t2(2);
+  auto txn = Begin();
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  txn->NoteChangedRow(t1);
+  txn->StartStatement();
+  ASSERT_TRUE(txn->Put(Family::kData, K("a"), "2").ok());
+  txn->NoteChangedRow(t1);
+  txn->NoteChangedRow(t2);
+  ASSERT_TRUE(txn->RollbackStatement().ok());
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+  EXPECT_EQ(live_changed_rows[t1], 1u);
+  EXPECT_EQ(live_changed_rows[t2], 0u);
+  EXPECT_EQ(live[t1], store::TableCounters{});
+  ByteBuffer key;
+  key.Append(ByteView("counters"));
+  key.AppendBe64(t1.value);
+  EXPECT_EQ(Get(key.view(), nullptr, Family::kDictionary), "-");
+
+  // Rows that come and rows that go do not make up for each other.
+  txn->Begin(Isolation::kRepeatableRead);
+  txn->AddTableCounters(t1, {-3, 0});
+  txn->AddTableCounters(t1, {3, 0});
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+  EXPECT_EQ(live_changed_rows[t1], 7u);
+  EXPECT_EQ(Get(key.view(), nullptr, Family::kDictionary), "-");
+}
+
 // As of a table that a copy without rows is to replace.
 TEST_F(TransactionTest, TheHookHearsOfTablesWithoutChanges) {
   auto txn = Begin();

@@ -55,9 +55,10 @@ class TxnFixture : public store::StoreFixture {
       key->Append(ByteView("counters"));
       key->AppendBe64(table.value);
     };
-    hooks.on_commit = [this](TableId table, const store::TableCounters& change) {
+    hooks.on_commit = [this](TableId table, const store::TableCounters& change, uint64_t changed_rows) {
       std::lock_guard lock(live_mutex);
       live[table].Add(change);
+      live_changed_rows[table] += changed_rows;
     };
     manager = std::make_unique<TransactionManager>(*store, lock_options, hooks);
   }
@@ -150,7 +151,8 @@ class TxnFixture : public store::StoreFixture {
 
   PointLocks::Options lock_options;  // of the manager that OpenAll() makes
   std::mutex live_mutex;
-  std::map<TableId, store::TableCounters> live;  // guarded by live_mutex while transactions commit
+  std::map<TableId, store::TableCounters> live;   // guarded by live_mutex while transactions commit
+  std::map<TableId, uint64_t> live_changed_rows;  // the same
   std::unique_ptr<TransactionManager> manager;
 };
 
