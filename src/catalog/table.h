@@ -19,8 +19,8 @@ struct Statistics {
   uint64_t version = 0;         // rises with each new sample of the process; never 0
   uint64_t rows_then = 0;       // the table's rows when it was made
   uint64_t changed_then = 0;    // Table::changed_rows(), read before it was begun: what changed meanwhile counts
-  // For each index, in the order of TableDef::indexes, and each prefix of its parts: entries per
-  // distinct value.
+  // For each index, in the order of TableDef::indexes, and each prefix of its parts, those from the primary key behind its own
+  // included if it is not unique: entries per distinct value.
   std::vector<std::vector<double>> rows_per_value;
 };
 

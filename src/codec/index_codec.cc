@@ -61,6 +61,7 @@ IndexCodec IndexCodec::Primary(const RecordLayout& layout, IndexId id, const std
   codec.is_primary_ = true;
   codec.unique_ = true;
   codec.hidden_row_id_ = parts.empty();
+  codec.ends_with_row_id_ = codec.hidden_row_id_;
   codec.own_part_count_ = static_cast<unsigned>(parts.size());
   codec.column_count_ = layout.columns.size();
   codec.default_record_ = layout.default_record;
@@ -99,6 +100,7 @@ void IndexCodec::AddPart(const RecordLayout& layout, const KeyPart& part) {
 void IndexCodec::AddPrimaryRest(const IndexCodec& primary) {
   primary_id_ = primary.id_;
   primary_parts_ = primary.parts_;
+  ends_with_row_id_ = primary.hidden_row_id_;
   for (size_t primary_part = 0; primary_part < primary.parts_.size(); ++primary_part) {
     const KeyPart& wanted = primary.declared_[primary_part];
     // Equal truncation makes equal bytes, but for the direction.

@@ -102,6 +102,9 @@ class IndexCodec {
   // are not unique, and own_part_count() for those that are.
   unsigned entry_part_count() const { return static_cast<unsigned>(parts_.size()); }
 
+  // Whether the last part of an entry is a hidden row id, which is no column's value.
+  bool ends_with_row_id() const { return ends_with_row_id_; }
+
   // --- Encoding. All of these append. ---
 
   // The key of the row. Primary only. `hidden_row_id` is read only when has_hidden_row_id().
@@ -177,7 +180,8 @@ class IndexCodec {
 
   IndexId id_;
   bool is_primary_ = false;
-  bool hidden_row_id_ = false;
+  bool hidden_row_id_ = false;  // of a primary key
+  bool ends_with_row_id_ = false;
   bool unique_ = false;
   // All of the primary key is behind the own parts, none among them.
   bool rest_is_whole_ = false;

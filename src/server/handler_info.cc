@@ -71,7 +71,7 @@ Status Handler::UpdateIndexStatistics() {
   for (uint key = 0; key < table_share->keys; ++key) {
     const KEY& info = table->key_info[key];
     const std::vector<double>& per_value = statistics->rows_per_value[IndexOf(key)];
-    const uint known = (info.flags & HA_NOSAME) ? info.user_defined_key_parts - 1 : info.user_defined_key_parts;
+    const uint known = (info.flags & HA_NOSAME) ? info.user_defined_key_parts - 1 : info.ext_key_parts;
     for (uint part = 0; part < info.ext_key_parts; ++part) {
       const double value = part < per_value.size() && part < known ? per_value[part] : 1;
       // They are the share's: several who open the table may write them at once, and the optimizer reads them.

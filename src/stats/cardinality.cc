@@ -26,6 +26,12 @@ struct Tally {
   std::vector<double> entries;
 };
 
+// What a search of the index can give: its own parts, and what of the primary key it goes on with.
+unsigned PartsOf(const codec::IndexCodec& index) {
+  if (index.unique()) return index.own_part_count();
+  return index.entry_part_count() - (index.ends_with_row_id() ? 1u : 0u);
+}
+
 // Where one prefix changes within a run.
 struct Changes {
   uint64_t count = 0;
@@ -38,7 +44,7 @@ using Places = std::array<std::string, kRunCount>;
 class Sampler {
  public:
   Sampler(const store::Store& store, const codec::IndexCodec& index, uint64_t table_rows)
-      : store_(store), index_(index), table_rows_(table_rows), tally_(index.own_part_count()) {
+      : store_(store), index_(index), table_rows_(table_rows), tally_(PartsOf(index)) {
     const IndexBounds bounds(index.id());
     lower_.assign(bounds.lower());
     upper_.assign(bounds.upper());
@@ -156,7 +162,7 @@ class Sampler {
 
   // Walks on from the cursor, noting where each prefix changes.
   Status TallyRun(uint64_t entries_max) {
-    const unsigned parts = index_.own_part_count();
+    const unsigned parts = PartsOf(index_);
     std::vector<Changes> changes(parts);
     std::string first, previous;
     uint64_t entries = 0;
@@ -197,10 +203,15 @@ class Sampler {
     return TallyShare(last, part, entries - changes.last_at);
   }
 
-  // Adds what `seen` entries are of all that share the first parts of `key`.
+  // Adds what `seen` entries are of all that share the first parts of `key`. A whole key is one entry's.
   Status TallyShare(const std::string& key, unsigned part, uint64_t seen) {
+    const size_t size = index_.PrefixBytes(key, part + 1);
+    if (size == key.size()) {
+      tally_.groups[part] += static_cast<double>(seen);
+      return Status::Ok();
+    }
     ByteBuffer lower, upper;
-    lower.Assign(ByteView(key).substr(0, index_.PrefixBytes(key, part + 1)));
+    lower.Assign(ByteView(key).substr(0, size));
     upper.Assign(lower.view());
     RangeCount count;
     if (!lower.empty() && codec::AdvancePastPrefix(&upper)) {
