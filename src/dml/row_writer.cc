@@ -309,14 +309,14 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   primary_changed_ = old_primary_.view() != new_primary_.view();
   key_changed_ = primary_changed_;
   CAIRN_RETURN_IF_ERROR(CompareWithView(old_row));
-  CAIRN_RETURN_IF_ERROR(ClaimAndChange([&] {
+  Status status = ClaimAndChange([&] {
     if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
     CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
     if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeUpdate(old_row, new_row, touched));
     return transaction_->ChangeRow([&] { return ReplaceRow(old_row, new_row, touched); });
-  }));
-  if (key_changed_) transaction_->NoteChangedRow(table_->def().id);
-  return Status::Ok();
+  });
+  if (status.ok() && key_changed_) transaction_->NoteChangedRow(table_->def().id);
+  return status;
 }
 
 // With its entries; the primary keys are old_primary_'s and new_primary_'s.
