@@ -16,7 +16,6 @@ namespace cairn::catalog {
 
 // What sampling found about the indexes of a table. Immutable.
 struct Statistics {
-  uint64_t version = 0;         // rises with each new sample of the process; never 0
   uint64_t rows_then = 0;       // the table's rows when it was made
   uint64_t changed_then = 0;    // Table::changed_rows(), read before it was begun: what changed meanwhile counts
   // For each index, in the order of TableDef::indexes, and each prefix of its parts, those from the primary key behind its own
@@ -130,13 +129,13 @@ class Table {
   }
   // `rows`, `changed`: row_count() and changed_rows() before the sample was begun.
   void SetStatistics(std::vector<std::vector<double>> rows_per_value, uint64_t rows, uint64_t changed) {
-    static std::atomic<uint64_t> versions{0};
     statistics_.store(std::make_shared<const Statistics>(
-        Statistics{.version = ++versions,
-                   .rows_then = rows,
-                   .changed_then = changed,
-                   .rows_per_value = std::move(rows_per_value)}));
+        Statistics{.rows_then = rows, .changed_then = changed, .rows_per_value = std::move(rows_per_value)}));
   }
+  // Whether nobody else is making a sample; if so, it is begun, until EndSample().
+  bool BeginSample() { return !is_being_sampled_.exchange(true, std::memory_order_acquire); }
+  void EndSample() { is_being_sampled_.store(false, std::memory_order_release); }
+
   // Of the index at this place in the definition.
   FileDensity& density(size_t index) const { return densities_[index]; }
 
@@ -157,6 +156,7 @@ class Table {
   std::atomic<uint64_t> auto_increment_next_;
   std::atomic<uint64_t> next_row_id_;
   std::atomic<std::shared_ptr<const Statistics>> statistics_;
+  std::atomic<bool> is_being_sampled_{false};
   const std::unique_ptr<FileDensity[]> densities_;
   std::atomic<bool> has_load_{false};
   std::atomic<uint64_t> loaded_since_{0};

@@ -47,6 +47,14 @@ TEST(TableTest, AFewChangesOfASmallTableAreNotWorthASample) {
   EXPECT_TRUE(table.StatisticsAreStale());
 }
 
+TEST(TableTest, OneSampleIsMadeAtATime) {
+  Table table(TableDef(), {.row_count = 100, .auto_increment_next = 0}, 1, 0);
+  EXPECT_TRUE(table.BeginSample());
+  EXPECT_FALSE(table.BeginSample());
+  table.EndSample();
+  EXPECT_TRUE(table.BeginSample());
+}
+
 TEST(TableTest, WhatChangesDuringASampleCounts) {
   Table table(TableDef(), {.row_count = 1000, .auto_increment_next = 0}, 1, 0);
   const uint64_t changed = table.changed_rows();

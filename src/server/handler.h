@@ -176,6 +176,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
  private:
   static constexpr uint kKeyBytesMax = 3072;
+  static constexpr uint kCostedBlockBytes = 16384;  // what the server's cost model takes a block for
 
   // What the record position format of rnd_pos is.
   enum class PositionForm : uint8_t { kRowId, kEncodedKey, kServerKey };
@@ -295,6 +296,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
 
   ha_rows OwnRows() const;
   void MeasureIndexes();
+  Status SampleIndexes();
   Status UpdateIndexStatistics();
   void ReportProblem(THD* thd, const std::string& problem);
   int AnswerMaintenance(THD* thd, const Status& status);
@@ -382,7 +384,6 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   ByteBuffer search_key_;
   ByteBuffer lower_;
   ByteBuffer upper_;
-  uint64_t statistics_version_ = 0;
 };
 
 }  // namespace cairn::server

@@ -51,23 +51,32 @@ void Handler::MeasureIndexes() {
   }
 }
 
-// Copies the index statistics of the table into the server's structures, sampling them anew when
-// the table has changed a lot since they were made.
-Status Handler::UpdateIndexStatistics() {
+Status Handler::SampleIndexes() {
   catalog::Table& live = access_->table();
   const uint64_t rows = live.row_count();
   const uint64_t changed = live.changed_rows();
+  std::vector<std::vector<double>> sampled(access_->indexes().size());
+  for (size_t index = 0; index < sampled.size(); ++index) {
+    CAIRN_RETURN_IF_ERROR(
+        stats::SampleIndex(GlobalEngine()->store(), access_->indexes()[index], rows, &sampled[index]));
+  }
+  live.SetStatistics(std::move(sampled), rows, changed);
+  return Status::Ok();
+}
+
+// Copies the index statistics of the table into the server's structures, sampling them anew when
+// the table has changed a lot since they were made. Those are common to all partitions: the server asks the largest one last.
+Status Handler::UpdateIndexStatistics() {
+  catalog::Table& live = access_->table();
   if (live.StatisticsAreStale()) {
-    std::vector<std::vector<double>> sampled(access_->indexes().size());
-    for (size_t index = 0; index < sampled.size(); ++index) {
-      CAIRN_RETURN_IF_ERROR(
-          stats::SampleIndex(GlobalEngine()->store(), access_->indexes()[index], rows, &sampled[index]));
-    }
-    live.SetStatistics(std::move(sampled), rows, changed);
+    // Others who open the table meanwhile go on with the sample before, if there is one.
+    const bool is_first = live.BeginSample();
+    Status sampled = is_first || live.statistics() == nullptr ? SampleIndexes() : Status::Ok();
+    if (is_first) live.EndSample();
+    CAIRN_RETURN_IF_ERROR(std::move(sampled));
   }
   const auto statistics = live.statistics();
-  if (statistics == nullptr || statistics->version == statistics_version_) return Status::Ok();
-  statistics_version_ = statistics->version;
+  if (statistics == nullptr) return Status::Ok();
   for (uint key = 0; key < table_share->keys; ++key) {
     const KEY& info = table->key_info[key];
     const std::vector<double>& per_value = statistics->rows_per_value[IndexOf(key)];
@@ -111,10 +120,8 @@ int Handler::info(uint flags) {
   }
   const bool is_opened = (flags & HA_STATUS_CONST) && !(flags & HA_STATUS_NO_LOCK);  // partitions are not asked later
   if (is_shown || is_opened) stats.create_time = TimeOfDefinition(*table_share);
-  if (flags & HA_STATUS_CONST) {
-    stats.block_size = 16384;
-    (void)UpdateIndexStatistics();  // the table can do without; who reads what cannot be read is told
-  }
+  // The table can do without; who reads what cannot be read is told.
+  if (flags & HA_STATUS_CONST) (void)UpdateIndexStatistics();
   return 0;
 }
 
@@ -122,7 +129,7 @@ ha_rows Handler::estimate_rows_upper_bound() { return std::max<ha_rows>(access_-
 
 // In units of the server's cost model: reads of blocks.
 double Handler::scan_time() {
-  return static_cast<double>(stats.records) * static_cast<double>(stats.mean_rec_length) / 16384.0 + 1;
+  return static_cast<double>(stats.records) * static_cast<double>(stats.mean_rec_length) / kCostedBlockBytes + 1;
 }
 
 // Rows of the primary index come one after the other, so each range is a search and a share of a scan. As the server has it, each

@@ -144,7 +144,10 @@ int Handler::open(const char* name, int, uint) {
   key_used_on_scan = table_share->primary_key;
   ChoosePositionForm();
   EndExtendedKeys(table);
-  return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
+  stats.block_size = kCostedBlockBytes;
+  // Statistics of indexes are common to all partitions. The server asks the largest one for them when all are open.
+  const uint statistics = table->part_info == nullptr ? HA_STATUS_CONST : 0;
+  return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | statistics);
 }
 
 int Handler::close() {
