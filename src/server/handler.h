@@ -264,7 +264,13 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int BeginForeignKeys(THD* thd);
   Status ChangeWithChildren(const std::function<Status()>& change);
   void NoteForeignKeyError(const Status& status);
-  bool MayHaveChangedSinceRead() const { return cascades_when_read_ != session_->cascades && !IsSequence(); }
+  // Of other changes than this handler's own, in the statement.
+  uint64_t ChangesBeside() const {
+    return session_->cascades + (table_share->tmp_table != NO_TMP_TABLE ? session_->temporary_changes : 0);
+  }
+  bool MayHaveChangedSinceRead() const { return changes_when_read_ != ChangesBeside() && !IsSequence(); }
+  void NoteChangeInFunction();
+  bool KeysWouldBeStale(const uchar* current, const uchar* old_record) const;
   Status CatchUp(const uchar* old_record, const uchar* new_record);
   bool FillsCopy() const;
   Status CommitCopiedRows();
@@ -330,7 +336,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   std::unique_ptr<foreign::Referee> referee_;  // null unless the table ever had to do with foreign keys
   AffectedDefinitions affected_definitions_;
   bool is_refereed_ = false;                   // it has in this statement
-  uint64_t cascades_when_read_ = 0;            // the session's count when the last row was read
+  uint64_t changes_when_read_ = 0;             // ChangesBeside() when the last row was read
   ByteBuffer caught_up_value_;                 // blobs of a row that had changed since point into it
 
   // Of load_ or statement_load_.

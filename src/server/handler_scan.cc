@@ -107,7 +107,7 @@ Status Handler::DecodeRow(uchar* record, const FoundRow& row) {
 
 int Handler::Deliver(uchar* record, const Status& status, const FoundRow& row, int end_error) {
   if (!status.ok()) return FailAtEnd(status, end_error);
-  cascades_when_read_ = session_->cascades;
+  changes_when_read_ = ChangesBeside();
   const Status decoded = DecodeRow(record, row);
   if (!decoded.ok()) return Fail(decoded);
   // Not what an entry has given: a row that was read by its position meanwhile may have planned more.

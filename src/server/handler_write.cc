@@ -68,6 +68,7 @@ int Handler::write_row(const uchar* record) {
   if (copy_begun_ && !load_decided_) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
   }
+  NoteChangeInFunction();
   const dml::RowRef row = NewRowOf(record);
   if (const int error = LookWhereNothingIsRead(); error != 0) return error;
   if (load_ != nullptr) return LoadRow(row);
@@ -125,6 +126,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
     if (caught_up.Is(Status::Code::kNotFound)) return HA_ERR_RECORD_IS_THE_SAME;
     if (!caught_up.ok()) return Fail(caught_up);
   }
+  NoteChangeInFunction();
   if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
   if (const int error = LookWhereNothingIsRead(); error != 0) return error;
   BindWriter();
@@ -147,6 +149,7 @@ int Handler::delete_row(const uchar* record) {
     if (caught_up.Is(Status::Code::kNotFound)) return 0;
     if (!caught_up.ok()) return Fail(caught_up);
   }
+  NoteChangeInFunction();
   BindWriter();
   if (!is_refereed_) return FinishWrite(writer_.Delete(RowOf(record)));
   const auto change = [&] {

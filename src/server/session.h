@@ -133,6 +133,8 @@ class Session {
   // Counts changes of rows that may have led to changes of others by foreign keys: a row that was read at another count may have
   // changed since, under a statement whose function or trigger has changed its parent.
   uint64_t cascades = 0;
+  // Likewise, changes that functions and triggers have made to temporary tables, which their own statement may be reading.
+  uint64_t temporary_changes = 0;
 
   // Gives the prepared transaction to the engine and takes a fresh one.
   void DetachPrepared();
