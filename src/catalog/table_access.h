@@ -2,6 +2,7 @@
 // A table as row operations use it: its runtime state, its record layout and its codecs.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -52,6 +53,8 @@ class TableAccess {
 
   // Whether the index has a virtual generated column.
   bool HasVirtualColumn(size_t index) const { return has_virtual_[index]; }
+  // Whether any index has.
+  bool HasIndexOnVirtualColumn() const { return std::find(has_virtual_.begin(), has_virtual_.end(), true) != has_virtual_.end(); }
 
  private:
   TableAccess(std::shared_ptr<Table> table, codec::RecordLayout layout, std::vector<codec::IndexCodec> indexes,

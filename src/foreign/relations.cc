@@ -80,9 +80,7 @@ Status Relations::NodeOf(const std::string& name, Node** node) {
   if (status.ok()) {
     CAIRN_RETURN_IF_ERROR(catalog::PlainAccessOf(made->table, collation_by_id_, &made->access));
     made->plan.emplace(made->access->rows().Plan(codec::ColumnSet::All(made->access->layout().columns.size())));
-    for (size_t i = 1; i < made->access->indexes().size(); ++i) {
-      made->has_index_on_virtual_column |= made->access->HasVirtualColumn(i);
-    }
+    made->has_index_on_virtual_column = made->access->HasIndexOnVirtualColumn();
   } else if (!status.Is(Status::Code::kNotFound)) {
     return status;
   }

@@ -182,17 +182,14 @@ void Handler::NoteChangeInFunction() {
 // Whether virtual columns of an index would have to be computed anew from what the row is now. Tables with foreign keys that lead to
 // changes have none.
 bool Handler::KeysWouldBeStale(const uchar* current, const uchar* old_record) const {
-  const auto& columns = access_->layout().columns;
-  bool has_virtual = false;
-  for (size_t index = 0; index < access_->indexes().size(); ++index) has_virtual = has_virtual || access_->HasVirtualColumn(index);
-  return has_virtual && !std::ranges::all_of(columns, [&](const codec::ColumnLayout& column) {
-    return !column.stored || codec::SameBytes(column, current, old_record);
-  });
+  const auto has_changed = [&](const codec::ColumnLayout& column) { return column.stored && !codec::SameBytes(column, current, old_record); };
+  return access_->HasIndexOnVirtualColumn() && std::ranges::any_of(access_->layout().columns, has_changed);
 }
 
 // Between its read and its change a function or trigger of the statement may have changed the row's parent, and that the row: the server
-// keeps these only from naming the table; or the row itself, of a temporary table. Then the change is one of the row as it is now. The records are the server's own; it logs what
-// they hold next and shows it to triggers, so they are brought up to date themselves. kNotFound: the row has gone.
+// keeps these only from naming the table; or the row itself, of a temporary table. Then the change is one of the row as it is now. The records
+// are the server's own; it logs what they hold next and shows it to triggers, so they are brought up to date themselves. kNotFound: the row
+// has gone.
 Status Handler::CatchUp(const uchar* old_record, const uchar* new_record) {
   ByteBuffer key, value;
   access_->primary().EncodePrimaryKey(old_record, hidden_row_id_, &key);

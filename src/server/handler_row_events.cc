@@ -9,10 +9,7 @@ namespace cairn::server {
 // it believes to read, which are the event's, and only in rows that it has found. Entries of indexes need all.
 bool Handler::LacksVirtualColumns() const {
   if (table->vfield == nullptr || !WritesRows() || !ha_thd()->lex->is_stmt_row_injection()) return false;
-  for (size_t index = 0; index < access_->indexes().size(); ++index) {
-    if (access_->HasVirtualColumn(index)) return true;
-  }
-  return false;
+  return access_->HasIndexOnVirtualColumn();
 }
 
 // All, as one may be computed from another. The bits may be the share's, where all are set.

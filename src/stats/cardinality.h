@@ -12,8 +12,8 @@
 namespace cairn::stats {
 
 // For each prefix of an index's own parts and, if it is not unique, of those that follow from the primary key (but for a hidden row
-// id), the average number of entries per distinct value (at least 1). Reads a bounded number of entries: all of a small index, and of a large one runs of
-// neighbours at places that split its bytes evenly. A run ends early where thousands that make no rows lie in its way: so the
+// id), the average number of entries per distinct value (at least 1). Reads a bounded number of entries: all of a small index, and of a large
+// one runs of neighbours at places that split its bytes evenly. A run ends early where thousands that make no rows lie in its way: so the
 // work is bounded, and need not be killed.
 //
 // Each entry stands for one over the number of entries that share its value, so common and rare
