@@ -6,8 +6,6 @@
 
 namespace cairn::scan {
 
-using store::Family;
-
 void IndexScan::Open(RowReader* reader, const Options& options) {
   Close();
   reader_ = reader;
@@ -19,7 +17,6 @@ void IndexScan::Open(RowReader* reader, const Options& options) {
 void IndexScan::Close() {
   range_.End();
   cursor_.Close();
-  entry_now_.Reset();
   reader_ = nullptr;
   is_plain_ = false;
   gave_unlocked_ = waits_ = false;
@@ -297,17 +294,18 @@ Status IndexScan::FetchLocked(FoundRow* row, bool* take) {
 
 // Whether the row, if it is there, still has the entry that led to it.
 Status IndexScan::Confirm(ByteView key, FoundRow* row, bool* take) {
-  Status status = reader_->transaction().Get(Family::kData, key, reader_->view(), &entry_now_);
+  ByteView entry_now;
+  Status status = reader_->ReadEntryOfLocked(options_.index, key, &entry_now);
   if (status.ok()) {
     bool is_same = false;
-    CAIRN_RETURN_IF_ERROR(LeadsToLocked(key, entry_now_.view(), &is_same));
+    CAIRN_RETURN_IF_ERROR(LeadsToLocked(key, entry_now, &is_same));
     if (!is_same) {
       // It is another row's by now, which comes next.
       position_.Assign(key);
       is_gap_ = false;
       must_refresh_ = again_ = true;
     } else if (*take) {
-      row->value = entry_now_.view();
+      row->value = entry_now;
       CAIRN_RETURN_IF_ERROR(CheckAgain(key, row->value, take));
       if (*take) return Status::Ok();
     }
@@ -369,7 +367,6 @@ void IndexScan::Detach() {
   if (!is_open() || !cursor_.is_open()) return;
   KeepPosition();
   cursor_.Close();
-  entry_now_.Reset();
 }
 
 Status IndexScan::Widen() {

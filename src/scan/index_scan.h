@@ -161,7 +161,6 @@ class IndexScan {
   txn::RangeWalk range_;  // active in walks that lock ranges
   uint64_t ends_us_ = 0;  // of its waits until it gets on: txn::LockOptions::Together
   bool again_ = false;    // what comes next is where the walk stands, not its neighbour
-  store::PinnedValue entry_now_;
 };
 
 }  // namespace cairn::scan

@@ -65,9 +65,16 @@ Status RowReader::ReadLocked(ByteView primary_key, StoredRow* row) {
   return Status::Ok();
 }
 
-// Entries are changed without their own lock, so own changes are always looked at.
-Status RowReader::ReadEntry(ByteView key, txn::View view) {
-  return transaction_->GetBy(&entry_points_, key, view, /*is_newly_locked=*/false, &entry_);
+// Entries are changed without their own lock, so own changes are looked at, but of an entry that only one row can have, just locked.
+Status RowReader::ReadEntry(ByteView key, txn::View view, bool is_of_newly_locked) {
+  return transaction_->GetBy(&entry_points_, key, view, is_of_newly_locked, &entry_);
+}
+
+// In an index that is not unique the entry's key has the row's in it.
+Status RowReader::ReadEntryOfLocked(size_t index, ByteView key, ByteView* value) {
+  CAIRN_RETURN_IF_ERROR(ReadEntry(key, view(), lock_.newly_acquired && !table_->indexes()[index].unique()));
+  *value = entry_.view();
+  return Status::Ok();
 }
 
 // Finds the entry. One that is absent is locked, as who inserts it locks it first, and looked for again.

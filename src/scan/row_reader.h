@@ -61,6 +61,10 @@ class RowReader {
   // kNotFound when it has gone.
   Status ReadLocked(ByteView primary_key, StoredRow* row);
 
+  // The newest version of an entry that has led to the row which the last call has locked, or could not lock; kNotFound when it has
+  // gone. The view is valid as a StoredRow's.
+  Status ReadEntryOfLocked(size_t index, ByteView key, ByteView* value);
+
   // The sequence number of the newest commit of anybody.
   uint64_t store_sequence() const { return store_->LatestSequence(); }
 
@@ -78,7 +82,7 @@ class RowReader {
 
  private:
   Status LockAndRead(StoredRow* row);
-  Status ReadEntry(ByteView key, txn::View view);
+  Status ReadEntry(ByteView key, txn::View view, bool is_of_newly_locked = false);
   Status FindEntry(ByteView key);
   bool LeavesAbsentUnlocked() const { return transaction_->isolation() == txn::Isolation::kReadCommitted; }
 
