@@ -149,6 +149,7 @@ void Engine::StartBackgroundWork(const EngineOptions& options) {
     if (!reads.ok()) Report(log, LogLevel::kWarning, "cannot make reads cheaper: " + reads.ToString());
     const Status space = store_->RelieveSpace(SteadyTimeUs());
     if (!space.ok()) Report(log, LogLevel::kWarning, "cannot compact in little space: " + space.ToString());
+    store_->MindDamage(SteadyTimeUs());
   });
   reliever_->Start();
 }

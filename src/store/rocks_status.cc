@@ -28,4 +28,12 @@ Status FromRocksSlow(const rocks::Status& status) {
   }
 }
 
+// An error of the device is told apart by the words of RocksDB's file system, as it has no code for what was asked.
+bool IsUnreadable(const rocks::Status& status) {
+  if (status.IsCorruption() || status.IsPathNotFound()) return true;
+  if (!status.IsIOError() || status.subcode() == rocks::Status::kNoSpace || status.subcode() == rocks::Status::kSpaceLimit) return false;
+  const std::string text = status.ToString();
+  return text.find("While pread") != std::string::npos || text.find("for random read") != std::string::npos;
+}
+
 }  // namespace cairn::store

@@ -24,4 +24,7 @@ inline Status FromRocks(const rocks::Status& status) {
   return FromRocksSlow(status);
 }
 
+// Whether something could not be read because its bytes are damaged, the device does not give them, or its file is not there.
+bool IsUnreadable(const rocks::Status& status);
+
 }  // namespace cairn::store

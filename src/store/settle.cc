@@ -85,6 +85,10 @@ Status Store::SettleLoad() {
     impl_->settling_owed.store(false);
     return Status::Ok();
   }
+  if (impl_->damaged_files->count() != 0) {
+    impl_->settling_owed.store(false);
+    return Status::Ok();
+  }
   if (files.being_compacted) return Status::Ok();  // no other begins, so its end is near
   // With what is still in memory, whose log is larger than its files.
   Status flushed = FlushForSettling();
@@ -107,6 +111,7 @@ Status Store::SettleLoad() {
   const rocks::Status status = impl_->root->CompactFiles(options, data, files.names, files.last_level,
                                                          /*output_path_id=*/-1, /*output_file_names=*/nullptr, &compaction);
   impl_->compactions->Forget(compaction.job_id);
+  impl_->damaged_files->NoteCompaction(impl_->root, data->GetID(), status, files.names);
   impl_->settling.store(false);
   impl_->relief_compacts.store(false);
   impl_->settling_owed.store(false);

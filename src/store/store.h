@@ -133,7 +133,10 @@ class Store {
   // that, writers would be held up by its growth for good. Where not even one file fits, writes are refused until
   // compactions are not cancelled any more. Called as RelieveReads, and by the same thread.
   Status RelieveSpace(uint64_t now_us);
-  // From now on both start no compaction, and end one that runs.
+  // Sees to it that damaged files, which compactions cannot read, hold nobody up for ever: they are tried again from time to time, and
+  // writes are refused (kReadOnly) while level 0 stands full behind them. Called as RelieveReads.
+  void MindDamage(uint64_t now_us);
+  // From now on the first two start no compaction, and end one that runs.
   void StopRelief();
 
   // Lets memtables be larger, and level 0 gather more files before they are compacted, while rows pour in

@@ -14,6 +14,7 @@
 #include <rocksdb/utilities/transaction_db.h>
 
 #include "store/compaction_hold.h"
+#include "store/damaged_files.h"
 #include "store/family_source.h"
 #include "store/held_indexes.h"
 #include "store/load_pace.h"
@@ -65,6 +66,7 @@ class Store::Impl {
 
   std::shared_ptr<RunningCompactions> compactions;
   std::shared_ptr<WriteGateKeeper> gate;
+  std::shared_ptr<DamagedFiles> damaged_files;
   std::shared_ptr<HeldIndexes> held_indexes;
   std::shared_ptr<LogRelease> log_release;
   std::shared_ptr<LogOrder> log_order;

@@ -83,6 +83,7 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end, Compacti
   if (interrupt == nullptr) interrupt = &nobodys;
   rocks::Status status;
   bool ended_early;
+  const DamagedFiles::AllTaken all(*impl_->damaged_files);
   do {
     // While all compactions are being aborted another one would be aborted at once.
     { const std::lock_guard until_resumed(impl_->abort_mutex); }
@@ -159,6 +160,7 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   const rocks::Slice first = ToSlice(begin);
   const rocks::Slice last = ToSlice(end);
   const rocks::RangeOpt range(first, last);
+  impl_->damaged_files->LetGo();  // RocksDB removes none that it takes for one of a compaction's
   CAIRN_RETURN_IF_ERROR(FromRocks(rocks::DeleteFilesInRanges(impl_->root, Handle(family), &range, 1,
                                                              /*include_end=*/false)));
   // Files that are merged just now are not removed, and what they become would lie in the last level, where a deletion may
@@ -171,8 +173,7 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(Urgency::kReclaimsSpace, batch.size_bytes()));
   rocks::WriteOptions write = impl_->MakeWriteOptions(Durability::kOs);
   write.no_slowdown = true;
-  // No compaction is asked for: those of files do not know of what is in memory, and would only move the rows one level down. They would also
-  // come upon damage, if that is why the range is dropped, and close the store to writes.
+  // No compaction is asked for: those of files do not know of what is in memory, and would only move the rows one level down.
   const rocks::Status written = impl_->Write(write, batch.rocks_.get());
   if (written.IsIncomplete()) return Status(Status::Code::kBusy, "writers are held up until compactions have made room");
   return FromRocks(written);
@@ -190,6 +191,7 @@ std::vector<NamedNumber> Store::Statistics() const {
   rows.push_back({"settled_loads", impl_->settlings.load(std::memory_order_relaxed)});
   rows.push_back({"stopped_settlings", impl_->stopped_settlings.load(std::memory_order_relaxed)});
   rows.push_back({"loads_to_settle", impl_->settling_owed.load() ? 1u : 0u});
+  rows.push_back({"damaged_files_set_aside", impl_->damaged_files->count()});
   for (const char* name : kNumberProperties) {
     uint64_t value = 0;
     if (impl_->root->GetAggregatedIntProperty(name, &value)) rows.push_back({PlainName(name), value});

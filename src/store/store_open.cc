@@ -95,6 +95,26 @@ Status OpenError(rocks::Env* env, const std::string& directory, const rocks::Sta
   return OpenError(env, directory, FromRocks(status));
 }
 
+// A data file that is damaged or lost is no reason to keep all others from those who need them: where one cannot be opened, each is opened when it
+// is needed, or in the background.
+rocks::Status OpenDatabase(const StoreOptions& options, const RocksOptions& derived, std::vector<rocks::ColumnFamilyHandle*>* handles,
+                           rocks::TransactionDB** db) {
+  rocks::TransactionDBOptions transactions;
+  transactions.num_stripes = 1;  // of RocksDB's own lock table, which nobody uses
+  const std::vector<rocks::ColumnFamilyDescriptor> families = {
+      {rocks::kDefaultColumnFamilyName, derived.data}, {"dictionary", derived.dictionary}};
+  rocks::Status status = rocks::TransactionDB::Open(derived.db, transactions, options.directory, families, handles, db);
+  if (!IsUnreadable(status) || status.ToString().find(".sst") == std::string::npos) return status;
+  if (options.log != nullptr) {
+    options.log->Log(LogLevel::kError, "a data file of " + options.directory + " cannot be opened; the store is opened without it, and what " +
+                                           "needs its rows fails (docs/errors.md): " + status.ToString());
+  }
+  rocks::DBOptions later = derived.db;
+  later.open_files_async = true;
+  later.skip_stats_update_on_db_open = true;  // which would open some at once
+  return rocks::TransactionDB::Open(later, transactions, options.directory, families, handles, db);
+}
+
 // Whoever chooses how to recover has chosen to.
 bool LivesWithDamage(const StoreOptions& options) {
   return options.expert_db_options.find("wal_recovery_mode") != std::string::npos;
@@ -235,12 +255,13 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->gate = std::make_shared<WriteGateKeeper>(
       WriteGateKeeper::Options{options.directory, ReserveBytes(options), options.log, options.on_wal_failure}, env, files, compactions);
 
+  impl->damaged_files = std::make_shared<DamagedFiles>(options.log);
   impl->held_indexes = std::make_shared<HeldIndexes>(std::max(options.memory_bytes / kHeldIndexesShare, kHeldIndexesBytesMin));
   impl->log_release = std::make_shared<LogRelease>();
   impl->log_order = std::make_shared<LogOrder>(impl->gate);
   RocksOptions derived;
   if (Status status = DeriveRocksOptions(options, env, files,
-                                         {impl->gate, compactions, impl->held_indexes, impl->log_release, impl->log_order}, &derived);
+                                         {impl->gate, compactions, impl->damaged_files, impl->held_indexes, impl->log_release, impl->log_order}, &derived);
       !status.ok()) {
     return WithDirectory(options.directory, status.code(), status.message());
   }
@@ -249,17 +270,13 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->statistics = derived.db.statistics;
   impl->PreparePaces(options, &derived);
 
-  rocks::TransactionDBOptions transactions;
-  transactions.num_stripes = 1;  // of RocksDB's own lock table, which nobody uses
-  const std::vector<rocks::ColumnFamilyDescriptor> families = {
-      {rocks::kDefaultColumnFamilyName, derived.data}, {"dictionary", derived.dictionary}};
   std::vector<rocks::ColumnFamilyHandle*> handles;
   rocks::TransactionDB* db = nullptr;
   // Compactions begin before the store is open; the files that are there count from then on.
   impl->gate->CheckFreeSpace();
-  const rocks::Status status =
-      rocks::TransactionDB::Open(derived.db, transactions, options.directory, families, &handles, &db);
-  if (!status.ok()) return OpenError(env, options.directory, status);
+  if (const rocks::Status status = OpenDatabase(options, derived, &handles, &db); !status.ok()) {
+    return OpenError(env, options.directory, status);
+  }
   impl->db.reset(db);
   impl->root = db->GetRootDB();
   impl->log_order->Watch(impl->root);

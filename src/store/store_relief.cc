@@ -23,6 +23,8 @@ constexpr uint64_t kMemoryOfAByte = 4;
 constexpr size_t kBaseFilesTried = 4;
 // RocksDB tries a compaction that was cancelled again after a second.
 constexpr uint64_t kTriedAgainWithinUs = 5'000'000;
+// A device that could not read may do so later, and what is damaged may be gone.
+constexpr uint64_t kDamageTriedAgainUs = 600'000'000;
 
 }  // namespace
 
@@ -187,6 +189,7 @@ Status Store::CompactFiles(const std::vector<std::string>& names, int output_lev
   const rocks::Status status = impl_->root->CompactFiles(options, data, names, output_level, /*output_path_id=*/-1,
                                                          /*output_file_names=*/nullptr, &compaction);
   impl_->compactions->Forget(compaction.job_id);
+  impl_->damaged_files->NoteCompaction(impl_->root, data->GetID(), status, names);
   impl_->relief_compacts.store(false);
   *fits = !status.IsCompactionTooLarge();
   *done = status.ok();
@@ -234,6 +237,18 @@ Status Store::CompactInSteps(bool* fits) {
     if (!*fits) CAIRN_RETURN_IF_ERROR(CompactBaseLevel(&moved));
   }
   return Status::Ok();
+}
+
+// Writers that a full level 0 holds up would wait for ever.
+void Store::MindDamage(uint64_t now_us) {
+  DamagedFiles& damaged = *impl_->damaged_files;
+  const bool full = Impl::Layout(impl_->root, Handle(Family::kData)).BytesUntilStop() == 0;
+  if (!full) {
+    impl_->gate->SetDamaged(Status::Ok());
+  } else if (damaged.count() != 0) {
+    impl_->gate->SetDamaged(damaged.reason());
+  }
+  damaged.LetGoAfter(kDamageTriedAgainUs, now_us);
 }
 
 void Store::StopRelief() {

@@ -44,6 +44,7 @@ Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
   const bool low = low_space_.load(std::memory_order_relaxed);
   if (__builtin_expect(low && urgency == Urgency::kNormal, false)) return Reason();
   if (__builtin_expect(low || bytes > BytesBetweenChecks(), false)) {
+    if (urgency != Urgency::kReclaimsSpace && damaged_.load(std::memory_order_relaxed)) return Reason();
     const uint64_t needed_bytes = NeededBytes(urgency, bytes);
     const uint64_t free_bytes = free_bytes_.load(std::memory_order_relaxed);
     if (free_bytes < needed_bytes) return NoSpace(free_bytes, needed_bytes);
@@ -74,6 +75,7 @@ Status WriteGateKeeper::Reason() const {
   std::lock_guard lock(mutex_);
   if (failed_) return Status(error_.code(), std::string(error_.message()));
   if (!low_space_) return Status::Ok();
+  if (damaged_) return Status(damage_.code(), std::string(damage_.message()));
   if (compactions_stuck_) return Stuck();
   if (free_bytes_ >= ReopeningBytes()) return Claimed();
   return NoSpace(free_bytes_, ReopeningBytes());
@@ -111,7 +113,7 @@ void WriteGateKeeper::CheckFreeSpace() {
     std::lock_guard lock(mutex_);
     free_bytes_.store(free_bytes, std::memory_order_relaxed);
     unclaimed_bytes_.store(unclaimed_bytes, std::memory_order_relaxed);
-    low = compactions_stuck_ || free_bytes < (low_space_ ? ReopeningBytes() : options_.reserve_bytes) ||
+    low = compactions_stuck_ || damaged_ || free_bytes < (low_space_ ? ReopeningBytes() : options_.reserve_bytes) ||
           unclaimed_bytes < BytesLeft();
     if (low == low_space_) return;
     low_space_ = low;
@@ -139,6 +141,16 @@ void WriteGateKeeper::SetCompactionsMove() {
   if (compactions_stuck_.exchange(false)) CheckFreeSpace();
 }
 
+void WriteGateKeeper::SetDamaged(const Status& reason) {
+  {
+    std::lock_guard lock(mutex_);
+    if (damaged_ == !reason.ok()) return;
+    damage_ = Status(reason.code(), std::string(reason.message()));
+    damaged_ = !reason.ok();
+  }
+  CheckFreeSpace();
+}
+
 void WriteGateKeeper::SetError(const rocks::Status& error) {
   const Status translated = FromRocks(error);
   const auto code =
@@ -150,6 +162,12 @@ void WriteGateKeeper::SetError(const rocks::Status& error) {
 
 void WriteGateKeeper::OnBackgroundError(rocks::BackgroundErrorReason reason, rocks::Status* error) {
   if (error->ok()) return;
+  const bool only_reads =
+      reason == rocks::BackgroundErrorReason::kCompaction || reason == rocks::BackgroundErrorReason::kAsyncFileOpen;
+  if (only_reads && IsUnreadable(*error)) {
+    *error = rocks::Status::OK();
+    return;
+  }
   // Softer errors are retried by RocksDB while writes go on.
   const bool stops_writes = error->severity() >= rocks::Status::kHardError;
   if (stops_writes) SetError(*error);

@@ -21,7 +21,7 @@ namespace cairn::store {
 
 // Closed for space while the disk has less free than the reserve: writes stop early, so that
 // compaction, which frees space, still has room; also while what is free is all claimed by compactions that run. Closed for good or until RocksDB recovers when a
-// background write failed. Opens by itself; free space is looked at by the writes themselves: once a
+// background write failed; not when a compaction cannot read what is damaged, which changes nothing (DamagedFiles). Opens by itself; free space is looked at by the writes themselves: once a
 // second, whenever a sixteenth of the reserve has been written, and before a write that is larger than that.
 //
 // Thread rule: any thread.
@@ -53,6 +53,8 @@ class WriteGateKeeper final : public rocks::EventListener {
   // happen. Removals of rows go on for so many bytes of writes, which level 0 takes before that.
   void SetCompactionsStuck(uint64_t removable_bytes);
   void SetCompactionsMove();
+  // While level 0 stands full behind damage, for this reason, only what makes room by itself is let through. Ok: no more.
+  void SetDamaged(const Status& reason);
 
   // What was committed cannot be shown: ends as a log does that cannot be written.
   void StopForCommitted(const Status& status);
@@ -103,13 +105,15 @@ class WriteGateKeeper final : public rocks::EventListener {
   std::atomic<uint64_t> unclaimed_bytes_{UINT64_MAX};  // free, and not to be taken by compactions that run
   std::atomic<bool> low_space_{false};
   std::atomic<bool> compactions_stuck_{false};
+  std::atomic<bool> damaged_{false};
   std::atomic<uint64_t> removable_bytes_{0};  // while they are
   std::atomic<bool> failed_{false};
   std::atomic<bool> wal_failed_{false};
   std::atomic<uint32_t> taking_over_{0};
 
   mutable std::mutex mutex_;
-  Status error_;  // guarded by mutex_; why failed_ is set
+  Status error_;   // guarded by mutex_, as the next is; why failed_ is set
+  Status damage_;  // why damaged_ is
 };
 
 }  // namespace cairn::store

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Damaged files bear the mark that RocksDB gives those of a running compaction (FileMetaData::being_compacted, under its mutex).
+#include "store/damaged_files.h"
+
+#include <algorithm>
+
+#include "db/column_family.h"
+#include "db/db_impl/db_impl.h"
+#include "db/version_set.h"
+#include "file/filename.h"
+
+#include "base/clock.h"
+#include "base/endian.h"
+#include "store/rocks_status.h"
+
+namespace cairn::store {
+namespace {
+
+std::string BaseName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// Those that the error names; if it names none, any may be it.
+std::vector<uint64_t> NumbersOfDamaged(const std::string& error, std::span<const std::string> inputs) {
+  std::vector<uint64_t> named, all;
+  for (const std::string& input : inputs) {
+    const uint64_t number = rocks::TableFileNameToNumber(input);
+    all.push_back(number);
+    if (error.find(BaseName(input)) != std::string::npos) named.push_back(number);
+  }
+  return named.empty() ? all : named;
+}
+
+// Of the data family's keys, which begin with the index.
+std::string IndexesOf(const rocks::FileMetaData& file) {
+  const rocks::Slice first = file.smallest.user_key(), last = file.largest.user_key();
+  if (std::min(first.size(), last.size()) < sizeof(uint32_t)) return "";
+  const uint32_t from = LoadBe32(first.data()), to = LoadBe32(last.data());
+  return from == to ? "index " + std::to_string(from) : "indexes " + std::to_string(from) + " to " + std::to_string(to);
+}
+
+}  // namespace
+
+void DamagedFiles::OnCompactionCompleted(rocks::DB* db, const rocks::CompactionJobInfo& compaction) {
+  NoteCompaction(db, compaction.cf_id, compaction.status, compaction.input_files);
+}
+
+void DamagedFiles::NoteCompaction(rocks::DB* db, uint32_t family, const rocks::Status& status, std::span<const std::string> inputs) {
+  if (!IsUnreadable(status)) return;
+  const std::string error = status.ToString();
+  const std::lock_guard lock(mutex_);
+  std::string files;
+  if (taken_count_.load() == 0) {
+    for (const auto& [number, indexes] : Mark(db, family, NumbersOfDamaged(error, inputs), /*aside=*/true)) {
+      aside_.push_back({db, family, number});
+      files += (files.empty() ? "" : ", ") + rocks::MakeTableFileName(number) + (indexes.empty() ? "" : " (" + indexes + ")");
+    }
+    count_.store(aside_.size(), std::memory_order_relaxed);
+    last_found_us_ = SteadyTimeUs();
+  }
+  reason_ = Status(Status::Code::kReadOnly, "compactions cannot read what is damaged: " + error);
+  if (log_ == nullptr) return;
+  log_->Log(LogLevel::kError, "a compaction has come upon damage and changed nothing: " + error +
+                                  (files.empty() ? "" : "; set aside, so that others go on: " + files) +
+                                  ". CHECK TABLE tells which tables it is in; docs/errors.md tells what to do");
+}
+
+void DamagedFiles::LetGo() {
+  if (count() == 0) return;
+  const std::lock_guard lock(mutex_);
+  LetGoAll();
+}
+
+void DamagedFiles::LetGoAfter(uint64_t age_us, uint64_t now_us) {
+  if (count() == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (now_us >= last_found_us_ + age_us) LetGoAll();
+}
+
+void DamagedFiles::TakeAll() {
+  const std::lock_guard lock(mutex_);
+  taken_count_.fetch_add(1);
+  LetGoAll();
+}
+
+void DamagedFiles::LetGoAll() {
+  for (const File& file : aside_) Mark(file.db, file.family, std::span(&file.number, 1), /*aside=*/false);
+  aside_.clear();
+  count_.store(0, std::memory_order_relaxed);
+}
+
+Status DamagedFiles::reason() const {
+  const std::lock_guard lock(mutex_);
+  return Status(reason_.code(), std::string(reason_.message()));
+}
+
+// A file that another compaction has taken meanwhile is left to it: it will come upon the same.
+std::vector<std::pair<uint64_t, std::string>> DamagedFiles::Mark(rocks::DB* db, uint32_t family, std::span<const uint64_t> numbers,
+                                                                 bool aside) {
+  auto* const impl = static_cast<rocks::DBImpl*>(db->GetRootDB());
+  std::vector<std::pair<uint64_t, std::string>> marked;
+  const rocks::InstrumentedMutexLock lock(impl->mutex());
+  rocks::ColumnFamilyData* const data = impl->GetVersionSet()->GetColumnFamilySet()->GetColumnFamily(family);
+  if (data == nullptr) return marked;
+  rocks::VersionStorageInfo* const storage = data->current()->storage_info();
+  for (int level = 0; level < storage->num_levels(); ++level) {
+    for (rocks::FileMetaData* file : storage->LevelFiles(level)) {
+      if (file->being_compacted == aside || std::ranges::find(numbers, file->fd.GetNumber()) == numbers.end()) continue;
+      file->being_compacted = aside;
+      marked.emplace_back(file->fd.GetNumber(), family == 0 ? IndexesOf(*file) : "");
+    }
+  }
+  storage->ComputeCompactionScore(data->ioptions(), data->GetLatestMutableCFOptions(), data->GetFullHistoryTsLow());
+  return marked;
+}
+
+}  // namespace cairn::store
