@@ -26,20 +26,21 @@ std::string WithId(IndexId id, ByteView rest) {
 
 DeltaApplier::DeltaApplier(store::Store& store, txn::TransactionManager& transactions,
                            const catalog::IndexBuild& build, const codec::IndexCodec& codec, bool last,
-                           const std::function<bool()>& interrupted)
+                           const std::function<bool()>& interrupted, const std::atomic<bool>* interrupt_flag)
     : store_(store),
       build_(build),
       codec_(codec),
       last_(last),
       interrupted_(interrupted),
+      interrupt_flag_(interrupt_flag),
       transaction_(transactions.NewTransaction()) {}
 
 Status DeltaApplier::Run(IndexId primary) {
   primary_ = primary;
   const IndexBounds bounds(build_.delta);
   store::Cursor cursor;
-  CAIRN_RETURN_IF_ERROR(
-      store_.OpenCursor(Family::kData, {.lower_bound = bounds.lower(), .upper_bound = bounds.upper()}, &cursor));
+  CAIRN_RETURN_IF_ERROR(store_.OpenCursor(
+      Family::kData, {.lower_bound = bounds.lower(), .upper_bound = bounds.upper(), .interrupted = interrupt_flag_}, &cursor));
   std::string entry;
   for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
     dml::IndexDelta delta;

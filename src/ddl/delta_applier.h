@@ -2,6 +2,7 @@
 // Brings the changes that were noted for an index into it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -24,9 +25,10 @@ namespace cairn::ddl {
 // Thread rule: one thread; the only writer of the index.
 class DeltaApplier {
  public:
-  // `codec` is the index's.
+  // `codec` is the index's. What may interrupt it is IndexBuilder's.
   DeltaApplier(store::Store& store, txn::TransactionManager& transactions, const catalog::IndexBuild& build,
-               const codec::IndexCodec& codec, bool last, const std::function<bool()>& interrupted);
+               const codec::IndexCodec& codec, bool last, const std::function<bool()>& interrupted,
+               const std::atomic<bool>* interrupt_flag);
 
   // kDuplicateKey, kLockTimeout (in the last pass a delta is locked), kInterrupted and those of the store.
   Status Run(IndexId primary);
@@ -54,6 +56,7 @@ class DeltaApplier {
   const codec::IndexCodec& codec_;
   const bool last_;
   const std::function<bool()>& interrupted_;
+  const std::atomic<bool>* const interrupt_flag_;
   IndexId primary_;
   const std::unique_ptr<txn::Transaction> transaction_;
   std::vector<std::string> group_;  // keys of deltas of one entry

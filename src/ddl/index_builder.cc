@@ -37,13 +37,14 @@ struct IndexBuilder::Sorting {
 
 IndexBuilder::IndexBuilder(store::Store& store, catalog::Catalog& catalog, txn::TransactionManager& transactions,
                            std::shared_ptr<const catalog::TableAccess> table, std::vector<catalog::IndexDef> indexes,
-                           std::function<bool()> interrupted)
+                           std::function<bool()> interrupted, const std::atomic<bool>* interrupt_flag)
     : store_(store),
       catalog_(catalog),
       transactions_(transactions),
       table_(std::move(table)),
       indexes_(std::move(indexes)),
-      interrupted_(std::move(interrupted)) {}
+      interrupted_(std::move(interrupted)),
+      interrupt_flag_(interrupt_flag) {}
 
 IndexBuilder::~IndexBuilder() { Leave(); }
 
@@ -103,7 +104,8 @@ Status IndexBuilder::ScanRows(std::vector<Sorting>* sortings) {
                                            .lower_bound = bounds.lower(),
                                            .upper_bound = bounds.upper(),
                                            .readahead_bytes = kReadaheadBytes,
-                                           .fill_cache = false},
+                                           .fill_cache = false,
+                                           .interrupted = interrupt_flag_},
                                           &cursor));
   ByteBuffer key, value;
   uint64_t rows = 0;
@@ -171,7 +173,7 @@ Status IndexBuilder::Fill(uint64_t sort_memory_bytes, const std::function<void()
 Status IndexBuilder::ApplyDeltas(bool last, uint64_t* applied) {
   *applied = 0;
   for (size_t i = 0; i < build_->indexes.size(); ++i) {
-    DeltaApplier applier(store_, transactions_, build_->indexes[i], codecs_[i], last, interrupted_);
+    DeltaApplier applier(store_, transactions_, build_->indexes[i], codecs_[i], last, interrupted_, interrupt_flag_);
     Status status = applier.Run(table_->primary().id());
     *applied += applier.applied_count();
     applied_delta_count_ += applier.applied_count();

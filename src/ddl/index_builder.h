@@ -2,6 +2,7 @@
 // Builds indexes of a table while its rows are read and written.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,10 +37,11 @@ struct DuplicateRow {
 class IndexBuilder {
  public:
   // `indexes` have no ids yet. `table` is the table as it is. `interrupted` is asked between rows, and while files wait
-  // for places; true ends the call with kInterrupted. It may be empty.
+  // for places; true ends the call with kInterrupted. It may be empty. So does `interrupt_flag`, which another thread sets, where many entries
+  // are passed over that are not to be seen, as they were removed. It may be null.
   IndexBuilder(store::Store& store, catalog::Catalog& catalog, txn::TransactionManager& transactions,
                std::shared_ptr<const catalog::TableAccess> table, std::vector<catalog::IndexDef> indexes,
-               std::function<bool()> interrupted);
+               std::function<bool()> interrupted, const std::atomic<bool>* interrupt_flag = nullptr);
   IndexBuilder(const IndexBuilder&) = delete;
   IndexBuilder& operator=(const IndexBuilder&) = delete;
   ~IndexBuilder();
@@ -83,6 +85,7 @@ class IndexBuilder {
   const std::shared_ptr<const catalog::TableAccess> table_;
   std::vector<catalog::IndexDef> indexes_;
   const std::function<bool()> interrupted_;
+  const std::atomic<bool>* const interrupt_flag_;
   std::vector<IndexId> ids_;  // all that were taken
   std::shared_ptr<const catalog::TableBuild> build_;
   std::vector<codec::IndexCodec> codecs_;  // of indexes_, for records of table_

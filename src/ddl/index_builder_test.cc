@@ -2,6 +2,7 @@
 // Whatever writers do while an index is built, in the end it holds exactly the entries of the rows.
 #include "ddl/index_builder.h"
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <random>
@@ -134,11 +135,24 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
     Commit(writer);
   }
 
+  // More of them than a cursor passes over without asking.
+  static constexpr int kMany = 2 * store::CursorOptions::kHiddenPerPoll;
+  void CommitMany(bool present) {
+    Writer writer = NewWriter();
+    for (int id = 0; id < kMany; ++id) {
+      const Status status = Set(writer, id, present ? std::optional<Row>({id, id, 0}) : std::nullopt);
+      ASSERT_TRUE(status.ok()) << status.ToString();
+    }
+    Commit(writer);
+  }
+
   static std::vector<catalog::IndexDef> BothIndexes() {
     return {MakeIndex(IndexKind::kUnique, "u", {{.column = 1}}), MakeIndex(IndexKind::kSecondary, "n", {{.column = 2}})};
   }
-  std::unique_ptr<IndexBuilder> NewBuilder(std::function<bool()> interrupted = {}) {
-    return std::make_unique<IndexBuilder>(*store, *catalog, *manager, access, BothIndexes(), std::move(interrupted));
+  std::unique_ptr<IndexBuilder> NewBuilder(std::function<bool()> interrupted = {},
+                                           const std::atomic<bool>* interrupt_flag = nullptr) {
+    return std::make_unique<IndexBuilder>(*store, *catalog, *manager, access, BothIndexes(), std::move(interrupted),
+                                          interrupt_flag);
   }
   Status CommitBuild(IndexBuilder& builder) {
     catalog::TableDef def = access->def();
@@ -394,6 +408,32 @@ TEST_F(IndexBuilderTest, CanBeInterrupted) {
   auto builder = NewBuilder([] { return true; });
   ASSERT_TRUE(builder->Begin().ok());
   EXPECT_EQ(builder->Fill(kSortBytes).code(), Code::kInterrupted);
+  builder.reset();
+  ExpectWhole();
+}
+
+// Whoever is asked between rows is not: there are none.
+TEST_F(IndexBuilderTest, CanBeInterruptedAmongRowsThatWereRemoved) {
+  CommitMany(true);
+  CommitMany(false);
+  const std::atomic<bool> flag{true};
+  auto builder = NewBuilder({}, &flag);
+  ASSERT_TRUE(builder->Begin().ok());
+  EXPECT_EQ(builder->Fill(kSortBytes).code(), Code::kInterrupted);
+  builder.reset();
+  ExpectWhole();
+}
+
+TEST_F(IndexBuilderTest, CanBeInterruptedAmongChangesThatWereApplied) {
+  std::atomic<bool> flag{false};
+  auto builder = NewBuilder({}, &flag);
+  ASSERT_TRUE(builder->Begin().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
+  CommitMany(true);
+  ASSERT_TRUE(builder->CatchUp().ok());
+  EXPECT_EQ(builder->applied_delta_count(), 2u * kMany);
+  flag = true;
+  EXPECT_EQ(builder->Finish().code(), Code::kInterrupted);
   builder.reset();
   ExpectWhole();
 }

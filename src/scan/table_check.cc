@@ -54,6 +54,7 @@ class Checker {
     cursor_options.lower_bound = bounds.lower();
     cursor_options.upper_bound = bounds.upper();
     cursor_options.fill_cache = false;
+    cursor_options.interrupted = options_.interrupt_flag;
     store::Cursor cursor;
     CAIRN_RETURN_IF_ERROR(store_.OpenCursor(Family::kData, cursor_options, &cursor));
     for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {

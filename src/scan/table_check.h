@@ -2,6 +2,7 @@
 // CHECK TABLE: rows and index entries agree, in both directions.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,6 +20,9 @@ struct CheckOptions {
   std::function<void(uint8_t* record)> complete_record;
   // Asked now and then; true ends the check with kInterrupted.
   std::function<bool()> interrupted;
+  // The same for where many entries are passed over that are not to be seen, as their rows are removed: once another thread has set it.
+  // It must outlive the check. Null: never.
+  const std::atomic<bool>* interrupt_flag = nullptr;
 };
 
 struct CheckResult {

@@ -2,6 +2,8 @@
 // What CHECK TABLE finds in a table that was damaged on purpose.
 #include "scan/table_check.h"
 
+#include <atomic>
+
 #include <gtest/gtest.h>
 
 #include "scan/scan_testing.h"
@@ -124,6 +126,28 @@ TEST_F(TableCheckTest, EndsWhenInterrupted) {
   const CheckOptions options{.extended = true, .complete_record = {}, .interrupted = [&] { return ++asked == 2; }};
   EXPECT_TRUE(CheckTable(*store, *access, options, &result).Is(Code::kInterrupted));
   EXPECT_EQ(asked, 2);
+}
+
+// None of them is shown to whoever asks now and then.
+TEST_F(TableCheckTest, EndsWhenInterruptedAmongRowsThatWereRemoved) {
+  constexpr int kRemoved = 2 * store::CursorOptions::kHiddenPerPoll;
+  for (const bool put : {true, false}) {
+    auto transaction = Begin();
+    transaction->StartStatement();
+    for (int id = 100; id < 100 + kRemoved; ++id) {
+      const Row row{id, id, id};
+      ASSERT_TRUE((put ? PutRow(*transaction, row) : RemoveRow(*transaction, row)).ok());
+    }
+    ASSERT_TRUE(transaction->Commit(Durability::kOs).ok());
+  }
+  std::atomic<bool> flag{false};
+  const CheckOptions options{.extended = true, .complete_record = {}, .interrupted = {}, .interrupt_flag = &flag};
+  CheckResult whole;
+  ASSERT_TRUE(CheckTable(*store, *access, options, &whole).ok());
+  EXPECT_EQ(whole.rows, 3u);
+  flag = true;
+  CheckResult interrupted;
+  EXPECT_TRUE(CheckTable(*store, *access, options, &interrupted).Is(Code::kInterrupted));
 }
 
 // b INT virtual, always a + 1, with an index: rows do not hold it.

@@ -188,9 +188,10 @@ bool PrepareIndexChanges(THD* thd, const TABLE& table, const TABLE& altered, Alt
   }
   if (added.empty()) return false;
   engine::Engine& engine = *GlobalEngine();
+  // The statement has begun as the table was locked, and has forgotten there what was killed before.
   context->builder = std::make_unique<ddl::IndexBuilder>(
       engine.store(), engine.catalog(), engine.transactions(), context->access, std::move(added),
-      [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; });
+      [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; }, &Session::Of(thd)->transaction().interrupt_flag());
   return Raise(thd, context->builder->Begin(), const_cast<TABLE*>(&altered), context);
 }
 

@@ -245,6 +245,8 @@ int Handler::check(THD* thd, HA_CHECK_OPT* options) {
   scan::CheckOptions check;
   check.extended = !(options->flags & T_QUICK);
   check.interrupted = [thd] { return thd_kill_level(thd) != THD_IS_NOT_KILLED; };
+  // The statement has begun as the table was locked, and has forgotten there what was killed before.
+  check.interrupt_flag = &Session::Of(thd)->transaction().interrupt_flag();
   check.complete_record = [this](uint8_t* record) {
     std::memcpy(table->record[0], record, table_share->reclength);
     if (table->vfield != nullptr) table->update_virtual_fields(this, VCOL_UPDATE_FOR_READ);
