@@ -13,6 +13,14 @@ namespace cairn::server {
 
 using codec::ColumnSet;
 
+namespace {
+
+// The least for sorting is taken up to this also where there never was so much. A table without partitions has no more indexes; where there are
+// many partitions, their files in the making take memory, too.
+constexpr uint64_t kLeastBytesMax = (uint64_t{MAX_KEY} + 1) * bulk::ExternalSorter::kMemoryBytesMin;
+
+}  // namespace
+
 void Handler::start_bulk_insert(ha_rows, uint) { bulk_insert_begun_ = true; }
 
 // Whether ALTER TABLE copies rows into this table, which nobody sees before it takes the place of another one, and which is
@@ -35,14 +43,15 @@ bool Handler::MayLoad() const {
 }
 
 // Decides with the first row. Where others have the memory for sorting a copy is committed in pieces, row by row. CREATE TABLE ... SELECT
-// would be one transaction, with all its rows in memory: it takes the least that sorting can do with, as a build of an index does.
+// would be one transaction, with all its rows in memory: it takes the least that sorting can do with, as a build of an index does. Few rows
+// take less than that.
 Status Handler::BeginLoad() {
   load_decided_ = true;
   if (!MayLoad() || session_->transaction().HasWritten(access_->primary().id())) return Status::Ok();
   const unsigned tables = CountFilled(*table);
   const uint64_t bytes_min = tables * access_->indexes().size() * bulk::ExternalSorter::kMemoryBytesMin;
   sort_memory_ = session_->TakeSortMemory(bytes_min);
-  const bool takes_least = !FillsCopy() && bytes_min <= GlobalEngine()->sort_memory().total_bytes();
+  const bool takes_least = !FillsCopy() && bytes_min <= std::max(GlobalEngine()->sort_memory().total_bytes(), kLeastBytesMax);
   if (sort_memory_->bytes() == 0 && !takes_least) return Status::Ok();
   THD* const thd = ha_thd();
   load_ = std::make_unique<bulk::TableLoad>(
