@@ -50,6 +50,24 @@ TEST_F(BatchLatchTest, ALongLookHearsOfAnOwnerInAHurry) {
   ExpectFree();
 }
 
+TEST_F(BatchLatchTest, WhoSleepsIsToldWhoseTheMarkIs) {
+  EXPECT_FALSE(latch.AwaitUnmarked());
+  for (const bool is_look : {true, false}) {
+    if (is_look) {
+      ASSERT_TRUE(latch.TryLook());
+      latch.MarkLook();
+    } else {
+      latch.Mark();
+    }
+    auto first = std::async(std::launch::async, [this] { return latch.AwaitUnmarked(); });
+    while (!latch.is_awaited()) std::this_thread::yield();
+    EXPECT_EQ(latch.AwaitUnmarked(), is_look);  // the second one to sleep
+    is_look ? latch.EndLook() : latch.Unmark();
+    EXPECT_EQ(first.get(), is_look);
+  }
+  ExpectFree();
+}
+
 TEST_F(BatchLatchTest, NobodyGetsInBeforeAnOwnerInAHurry) {
   ASSERT_TRUE(latch.TryLook());
   auto marked = MarkSoonElsewhere();

@@ -17,6 +17,14 @@ namespace {
 using store::Durability;
 using store::Family;
 
+// Private members have no names outside; an explicit instantiation may name them all the same.
+template <auto kMember>
+struct LatchMember {
+  friend BatchLatch& LatchOf(Transaction& transaction) { return transaction.*kMember; }
+};
+template struct LatchMember<&Transaction::latch_>;
+BatchLatch& LatchOf(Transaction& transaction);
+
 class PendingLookTest : public ::testing::Test, public TxnFixture {
  protected:
   void SetUp() override { OpenAll(); }
@@ -154,7 +162,10 @@ TEST_F(PendingLookTest, TransactionsMayGoAwayMeanwhile) {
 class LookTimesTest : public PendingLookTest {
  protected:
   void SetUp() override {
-    lock_options.now_us = [] { return now_us_.load(); };
+    lock_options.now_us = [] {
+      ++asked_count_;
+      return now_us_.load();
+    };
     OpenAll();
   }
 
@@ -178,7 +189,29 @@ class LookTimesTest : public PendingLookTest {
     return status;
   }
 
+  // Looks beside another look, which puts the writer's batch in order until the test ends it.
+  std::future<Status> LookBesideALook(Transaction& reader, Transaction& writer, const LockOptions& options, bool* found) {
+    EXPECT_TRUE(Insert(writer, "b").ok());
+    EXPECT_TRUE(LatchOf(writer).TryLook());
+    LatchOf(writer).MarkLook();
+    auto looked = std::async(std::launch::async, [&reader, options, found] {
+      PendingEntry entry;
+      return reader.FindPending(IndexId(1), K("a"), K("z"), true, options, found, &entry);
+    });
+    AwaitLooker(writer);
+    return looked;
+  }
+  // The look has seen by now that so much time has passed, and goes on, or has ended.
+  static void PassSecond(const std::future<Status>& looked) {
+    now_us_ += 1'000'000;
+    const uint64_t asked = asked_count_.load();
+    while (asked_count_.load() < asked + 2 && looked.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      std::this_thread::yield();
+    }
+  }
+
   static inline std::atomic<uint64_t> now_us_{1};
+  static inline std::atomic<uint64_t> asked_count_{0};
 };
 
 TEST_F(LookTimesTest, WhoDoesNotWaitForLocksWaitsForSmallCommitsAlone) {
@@ -194,6 +227,46 @@ TEST_F(LookTimesTest, AWaitForACommitHasTheTimeOfOneForALock) {
   // Others have had it before.
   uint64_t ends_us = 1;
   EXPECT_TRUE(LookBesideACommit(LockOptions().Together(&ends_us), 1).Is(Status::Code::kLockTimeout));
+}
+
+TEST_F(LookTimesTest, OtherLooksTakeNoneOfTheTime) {
+  for (const LockOptions& options : {kNoWait, LockOptions{.timeout_ms = 0}, LockOptions{.timeout_ms = 500}}) {
+    auto reader = Begin(), writer = Begin();
+    bool found = false;
+    auto looked = LookBesideALook(*reader, *writer, options, &found);
+    PassSecond(looked);
+    PassSecond(looked);
+    LatchOf(*writer).EndLook();
+    EXPECT_TRUE(looked.get().ok());
+    EXPECT_TRUE(found);
+  }
+}
+
+TEST_F(LookTimesTest, AWaitForAnotherLookEndsByAnInterrupt) {
+  auto reader = Begin(), writer = Begin();
+  bool found = false;
+  auto looked = LookBesideALook(*reader, *writer, kNoWait, &found);
+  PassSecond(looked);
+  reader->Interrupt();
+  EXPECT_TRUE(looked.get().Is(Status::Code::kInterrupted));
+  LatchOf(*writer).EndLook();
+}
+
+TEST_F(LookTimesTest, TheTimeGoesOnWithACommitThatAnotherLookGivesWayTo) {
+  auto reader = Begin(), writer = Begin();
+  bool found = false;
+  auto looked = LookBesideALook(*reader, *writer, kNoWait, &found);
+  env.HoldWrites(".log");
+  auto committed = CommitElsewhere(*writer);
+  while (!LatchOf(*writer).is_wanted()) std::this_thread::yield();
+  LatchOf(*writer).EndLook();
+  env.AwaitHeldWrite();
+  AwaitLooker(*writer);
+  now_us_ += 1'000'000;
+  if (!IsReady(looked)) reader->Interrupt();
+  env.ReleaseWrites();
+  EXPECT_TRUE(looked.get().Is(Status::Code::kLockBusy));
+  EXPECT_TRUE(committed.get().ok());
 }
 
 // Writers insert, in short transactions; readers walk over all there is, as a scan does, and look again.

@@ -132,7 +132,7 @@ class Transaction final : public LockOwner {
 
   // The first entry in [lower, upper) of an index, or the last when not `forward`, that another active
   // transaction has put and not committed. Waits for commits that are being written, and the like: `options` say for how long, but those
-  // of small transactions are always waited for. kInterrupted, kLockBusy, kLockTimeout.
+  // of small transactions are always waited for, and so are the looks of others. kInterrupted, kLockBusy, kLockTimeout.
   Status FindPending(IndexId index, ByteView lower, ByteView upper, bool forward, const LockOptions& options, bool* found,
                      PendingEntry* entry);
 
