@@ -300,12 +300,19 @@ void VisibleIterator::FindForward(bool hides_skipped) {
   valid_ = false;
 }
 
+// Of entries that a move leaves: older versions, deletions, and what they hide.
+void VisibleIterator::CountHidden(uint64_t in_memtable) {
+  const bool were_few = hidden_in_memtable_ < hidden_in_memtable_max_;
+  hidden_in_memtable_ += in_memtable;
+  // As RocksDB's own iterator, which does so forward only: a flush drops what is hidden.
+  if (were_few && hidden_in_memtable_ >= hidden_in_memtable_max_) version_->mem->MarkForFlush();
+}
+
 // Leaves a version that is not seen. Many of one key are left by a seek: to the key's version of the
 // snapshot, or past all of them.
 void VisibleIterator::SkipHiddenForward(const Version& version, bool is_skipped, unsigned* hidden) {
-  if (version.sequence >= memtable_sequence_min_ && ++hidden_in_memtable_ == hidden_in_memtable_max_) {
-    version_->mem->MarkForFlush();  // as RocksDB's own iterator: a flush drops what is hidden
-  }
+  // What came after this view others see, and a flush does not drop it.
+  if (version.sequence >= memtable_sequence_min_ && version.sequence <= snapshot_sequence_) CountHidden(1);
   if (is_skipped) {
     if (++*hidden > kStepsBeforeSeek) {
       *hidden = 0;
@@ -380,6 +387,7 @@ void VisibleIterator::StepOverKeyBackward(ByteView key) {
 // Precondition: the stream stands on the oldest version of a key, or before everything.
 void VisibleIterator::FindBackward() {
   valid_ = false;
+  hidden_in_memtable_ = 0;
   while (StreamIsValid()) {
     const Version oldest = Parse(StreamKey());
     if (oldest.key < lower_) return;
@@ -392,8 +400,12 @@ void VisibleIterator::FindBackward() {
       return;
     }
     newest_key_.Assign(oldest.key);
+    const uint64_t passed_before = walked_.in_memtable;
     const bool found = FindNewestBackward();
     if (!refusal_.empty() || (!StreamIsValid() && !stream_->status().ok())) return;
+    // Of the key's entries one at most is seen. Where even the oldest came after this view, others see them.
+    const uint64_t passed = walked_.in_memtable - passed_before, seen = found ? 1 : 0;
+    if (passed > seen && oldest.sequence <= snapshot_sequence_) CountHidden(passed - seen);
     if (found) {
       key_ = newest_key_.view();
       value_ = newest_value_.view();

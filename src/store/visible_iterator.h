@@ -146,6 +146,7 @@ class VisibleIterator final {
   void FindForward(bool hides_skipped);
   void FindBackward();
   void SkipHiddenForward(const Version& version, bool is_skipped, unsigned* hidden);
+  void CountHidden(uint64_t in_memtable);
   bool FindNewestBackward();
   void StepOverKeyBackward(ByteView key);
   void Refuse(const Version& version);

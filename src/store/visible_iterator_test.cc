@@ -465,5 +465,30 @@ TEST_F(VisibleIteratorStoreTest, VersionsOfAKeyInSeveralFilesAreOneRow) {
   }
 }
 
+class HiddenEntriesTest : public ::testing::TestWithParam<bool>, public StoreFixture {};
+
+// The first writer afterwards finds the memtable marked, the second goes into another.
+TEST_P(HiddenEntriesTest, TenThousandInOneMoveAreFlushed) {
+  Open();
+  for (const bool all_removed : {false, true}) {
+    Batch batch(*store);
+    for (int i = 0; i < 10'001; ++i) batch.Put(Family::kData, "k" + std::to_string(100'000 + i), "v");
+    for (int i = 0; i < 10'001; ++i) {
+      if (all_removed || i % 100 != 0) batch.Delete(Family::kData, "k" + std::to_string(100'000 + i));
+    }
+    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
+    Cursor cursor;
+    ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = "k", .upper_bound = "l"}, &cursor).ok());
+    int rows = 0;
+    for (GetParam() ? cursor.SeekToFirst() : cursor.SeekToLast(); cursor.Valid(); GetParam() ? cursor.Next() : cursor.Prev()) ++rows;
+    EXPECT_EQ(rows, all_removed ? 0 : 101);
+    for (const char* key : {"m1", "m2"}) ASSERT_TRUE(Put(key, "v", Durability::kOs).ok());
+    const std::string entries = store->TextProperty(Family::kData, "rocksdb.num-entries-active-mem-table");
+    EXPECT_EQ(entries == "1", all_removed) << entries;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Directions, HiddenEntriesTest, ::testing::Bool());
+
 }  // namespace
 }  // namespace cairn::store
