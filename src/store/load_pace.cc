@@ -81,7 +81,8 @@ bool LoadPace::LookAt(const Sample& sample) {
   if (loading_) load_bytes_ = Since(load_began_bytes_, sample.flushed_bytes);
   if (!window_ends) return loading_;
   best_window_bytes_ = std::max(best_window_bytes_, bytes);
-  if (bytes < std::max(begin_bytes_ / 4, best_window_bytes_ / kBestTimes)) loading_ = false;
+  // By a quarter of kLoadBytesMin requests would keep a load going without end, which they are too few to begin.
+  if (bytes < std::max({begin_bytes_ / 4, load_bytes_min_ / 2, best_window_bytes_ / kBestTimes})) loading_ = false;
   window_began_us_ = sample.now_us;
   flushed_before_bytes_ = sample.flushed_bytes;
   looks_before_ = sample.file_looks;

@@ -24,8 +24,8 @@ struct Pace {
 inline constexpr uint64_t kLoadBytesMin = uint64_t{16} << 20;
 
 // A load begins as soon as half a memtable's worth, and kLoadBytesMin, was written to files within eight seconds, which are about
-// two memtables compressed, and ends with eight seconds in which a quarter of that was not, or a sixteenth of what its best
-// eight seconds have written.
+// two memtables compressed, and ends with eight seconds in which a quarter of that was not, or half of kLoadBytesMin, or a sixteenth of
+// what its best eight seconds have written.
 //
 // Of a load it also tells whether keys are looked for in files often: once for so many flushed bytes as are compacted in
 // the time that a look loses in the files of level 0 that a load may gather more. And whether reads have brought as much into the
@@ -47,7 +47,7 @@ class LoadPace {
 
   // `memtable_bytes`: what a memtable holds when it is full. `load_bytes_min`: less is for tests.
   explicit LoadPace(uint64_t memtable_bytes, uint64_t load_bytes_min = kLoadBytesMin)
-      : begin_bytes_(std::max(memtable_bytes / 2, load_bytes_min)) {}
+      : load_bytes_min_(load_bytes_min), begin_bytes_(std::max(memtable_bytes / 2, load_bytes_min)) {}
 
   // Whether a load goes on.
   bool Look(const Sample& sample);
@@ -75,6 +75,7 @@ class LoadPace {
   uint64_t PassOver(const Sample& sample);
   bool LookAt(const Sample& sample);
 
+  uint64_t load_bytes_min_;
   uint64_t begin_bytes_;  // so much in a window is a load
   uint64_t left_in_memory_bytes_ = 0;
   uint64_t left_flushes_began_us_ = 0;  // 0: not yet

@@ -62,7 +62,7 @@ TEST(LoadPaceTest, RequestsThatFillSmallMemtablesAreNoLoad) {
   // Nor do they keep one going.
   bool loading = true;
   for (int second = 0; second < 16; ++second) {
-    if (second % 8 == 0) flushed += 3 * kMiB;
+    if (second % 8 == 0) flushed += 6 * kMiB;
     loading = pace.Look({now_us += kSecondUs, flushed});
   }
   EXPECT_FALSE(loading);
