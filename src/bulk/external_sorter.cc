@@ -12,9 +12,8 @@ namespace cairn::bulk {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{1} << 20;
-// A merge reads one block of each run. Small ones count for more than they are: each is an open file, too.
-constexpr uint64_t kReadBytesMin = 2 * SortRun::kBlockBytes;
 constexpr size_t kMergedRunsMin = 2;
+constexpr size_t kMergedRunsMax = 128;  // each is an open file
 
 uint64_t PrefixOf(ByteView key) {
   char bytes[8] = {};
@@ -129,16 +128,16 @@ Status ExternalSorter::MergeRuns(size_t run_count, const Visit& visit) {
   return Status::Ok();
 }
 
-// How many of the first runs can be merged at once: a block of each is in memory, and one entry more on its way, which may be the largest.
+// How many of the first runs can be merged at once: a block of each is in memory, and one more on its way, which may be as large as any.
 size_t ExternalSorter::CountMergeable() const {
+  const size_t count_max = std::min(runs_.size(), kMergedRunsMax);
   uint64_t bytes = 0, largest = 0;
   size_t count = 0;
-  for (const std::unique_ptr<SortRun>& run : runs_) {
-    const uint64_t block_bytes = std::max<uint64_t>(run->block_bytes_max(), kReadBytesMin);
+  for (; count < count_max; ++count) {
+    const uint64_t block_bytes = runs_[count]->block_bytes_max();
     bytes += block_bytes;
     largest = std::max(largest, block_bytes);
     if (count >= kMergedRunsMin && bytes + largest > MemoryBytes()) break;
-    ++count;
   }
   return count;
 }

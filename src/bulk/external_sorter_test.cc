@@ -88,9 +88,30 @@ TEST_F(ExternalSorterTest, GivesBackWhatItTookInOrder) {
     ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
     for (const std::string& key : Shuffled(model, seed)) ASSERT_TRUE(sorter.Add(key, model.at(key)).ok());
     ExpectModel(sorter, model);
-    EXPECT_EQ(sorter.spilled_run_count() > 4, one.spills);  // more than can be merged at once
+    EXPECT_EQ(sorter.spilled_run_count() > 7, one.spills);  // more than can be merged at once
   }
   EXPECT_TRUE(TemporaryFiles().empty());
+}
+
+// A block of each takes 256 KiB, as does what is on its way.
+TEST_F(ExternalSorterTest, AsManyRunsAreMergedAtOnceAsFitIntoTheMemory) {
+  constexpr size_t kRuns = 7;
+  constexpr uint64_t kPrime = 1'000'003;
+  ExternalSorter sorter(*store, {.memory_bytes = kMemoryBytes, .interrupted = {}});
+  const std::string value(100, 'v');
+  // The entry that ends the last but one is the first of the last.
+  for (uint64_t i = 1; sorter.spilled_run_count() < kRuns - 1; ++i) {
+    ASSERT_LT(i, kPrime);
+    ASSERT_TRUE(sorter.Add(std::to_string(i * 7919 % kPrime), value).ok());
+  }
+  size_t merged_at_once = 0;
+  const Status status = sorter.Finish([&](ByteView, ByteView) {
+    if (merged_at_once == 0) merged_at_once = TemporaryFiles().size();
+    return Status::Ok();
+  });
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(sorter.spilled_run_count(), kRuns);
+  EXPECT_EQ(merged_at_once, kRuns) << "and none was merged before";
 }
 
 // As many as were merged at once with blocks of the usual size would take more than there is.

@@ -12,25 +12,28 @@ namespace cairn::bulk {
 namespace {
 
 constexpr size_t kHeaderBytes = 8;
-// A block has one entry with its lengths more than that.
-static_assert(SortRun::kBlockBytes + store::kEntryBytesMax + 20 <= UINT32_MAX);
+constexpr size_t kLengthsBytesMax = 20;  // of an entry
+static_assert(store::kEntryBytesMax + kLengthsBytesMax <= UINT32_MAX);
 
 }  // namespace
 
 Status SortRun::Create(store::Store& store, std::unique_ptr<SortRun>* run) {
   std::unique_ptr<SortRun> created(new SortRun());
   CAIRN_RETURN_IF_ERROR(store::TempFile::Create(store, &created->file_));
+  created->block_.Reserve(kBlockBytes);  // no more, as growing step by step would take
   created->block_.Extend(kHeaderBytes);
   *run = std::move(created);
   return Status::Ok();
 }
 
 Status SortRun::Append(ByteView key, ByteView value) {
+  // Were blocks longer by their last entry, one run less would fit into the memory of a merge.
+  if (block_.size() + kLengthsBytesMax + key.size() + value.size() > kBlockBytes) CAIRN_RETURN_IF_ERROR(FlushBlock());
   block_.AppendVarint(key.size());
   block_.AppendVarint(value.size());
   block_.Append(key);
   block_.Append(value);
-  return block_.size() < kBlockBytes ? Status::Ok() : FlushBlock();
+  return Status::Ok();
 }
 
 Status SortRun::FlushBlock() {
@@ -52,7 +55,7 @@ Status SortRun::FinishWriting() {
 
 Status SortRun::StartReading() {
   CAIRN_RETURN_IF_ERROR(file_->StartReading());
-  block_.Reserve(block_bytes_max_);  // no more, as growing step by step would take
+  block_.Reserve(block_bytes_max_);
   return Next();
 }
 

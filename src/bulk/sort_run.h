@@ -29,7 +29,7 @@ class SortRun {
   // Ends writing, frees the buffer until it is read, and reads from the front on with StartReading().
   Status FinishWriting();
 
-  // What reading takes of memory, once all is written: the largest block, which is as long as its last entry makes it.
+  // What reading takes of memory, once all is written: the largest block. That is kBlockBytes at most, or one entry that is larger by itself.
   size_t block_bytes_max() const { return block_bytes_max_; }
 
   // Goes to the first entry, or past the end of an empty run.
