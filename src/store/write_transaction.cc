@@ -211,10 +211,10 @@ Status WriteTransaction::SingleDelete(Family family, ByteView key) {
 
 Status WriteTransaction::MergeCounters(ByteView dictionary_key, const TableCounters& delta) {
   CAIRN_RETURN_IF_ERROR(CheckChange());
-  ByteBuffer operand;
-  EncodeTableCounters(delta, &operand);
+  operand_.Clear();
+  EncodeTableCounters(delta, &operand_);
   return FromRocks(rocks::WriteBatchInternal::Merge(batch_, static_cast<uint32_t>(Family::kDictionary),
-                                                    ToSlice(dictionary_key), ToSlice(operand.view())));
+                                                    ToSlice(dictionary_key), ToSlice(operand_.view())));
 }
 
 Status WriteTransaction::AttachLoad(std::unique_ptr<PendingLoad> load) {

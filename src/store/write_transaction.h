@@ -169,6 +169,7 @@ class WriteTransaction {
   mutable ChangeIndex index_;            // while ordered_
   std::vector<uint64_t> savepoints_;     // the batch's bytes at each
   std::string name_;
+  ByteBuffer operand_;  // of the counters merged last
   std::unique_ptr<PendingLoad> load_;
   uint64_t load_offset_ = 0;  // the batch's bytes before its record
 };

@@ -341,17 +341,20 @@ bool Transaction::HasChanged(ByteView key) {
   return writes_->HasChanged(key);
 }
 
+bool Transaction::HasToWrite() const {
+  if (HasWrites()) return true;
+  return !counters_merged_ && std::ranges::any_of(tables_, [](const TableChange& change) { return !change.counters.IsZero(); });
+}
+
 // Once: a commit that was refused may be tried again.
 Status Transaction::MergeTableCounters() {
   if (std::exchange(counters_merged_, true)) return Status::Ok();
-  ByteBuffer key;
   for (const TableChange& change : tables_) {
     if (change.counters.IsZero()) continue;
-    key.Clear();
-    manager_.hooks_.counter_key(change.table, &key);
-    LongChange long_change(*this, /*hurries=*/true);  // it belongs to one that follows
+    counter_key_.Clear();
+    manager_.hooks_.counter_key(change.table, &counter_key_);
     if (!writes_open_) OpenWrites();  // all else was rolled back
-    CAIRN_RETURN_IF_ERROR(writes_->MergeCounters(key.view(), change.counters));
+    CAIRN_RETURN_IF_ERROR(writes_->MergeCounters(counter_key_.view(), change.counters));
   }
   return Status::Ok();
 }
@@ -361,9 +364,9 @@ Status Transaction::Admit() { return HasWrites() && !prepared_ ? writes_->Admit(
 
 Status Transaction::Prepare(ByteView name, store::Durability durability) {
   assert(is_active() && !prepared_);
-  CAIRN_RETURN_IF_ERROR(MergeTableCounters());
-  if (HasWrites()) {
+  if (HasToWrite()) {
     LongChange change(*this, /*hurries=*/true);
+    CAIRN_RETURN_IF_ERROR(MergeTableCounters());
     CAIRN_RETURN_IF_ERROR(writes_->Prepare(name, durability));
   }
   name_ = name;
@@ -387,10 +390,10 @@ void Transaction::GiveUpUnchanged(bool rows_too) {
 
 Status Transaction::Commit(store::Durability durability) {
   Status status;
-  if (!prepared_) CAIRN_RETURN_IF_ERROR(MergeTableCounters());
-  if (HasWrites()) {
+  if (HasToWrite()) {
     {
       LongChange change(*this, /*hurries=*/true);
+      if (!prepared_) CAIRN_RETURN_IF_ERROR(MergeTableCounters());
       status = writes_->Commit(durability);
       if (!status.ok() && !writes_->is_finished()) return status;
       writes_open_ = false;

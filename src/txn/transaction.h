@@ -279,6 +279,9 @@ class Transaction final : public LockOwner {
   Status DropMarkers();
   Status DropMarkersFrom(size_t kept);
   TableChange& ChangeOf(TableId table);
+  // Whether Prepare or Commit has anything to write, if only counters.
+  bool HasToWrite() const;
+  // Precondition: in a LongChange.
   Status MergeTableCounters();
   void DropView();
   void End();
@@ -306,6 +309,7 @@ class Transaction final : public LockOwner {
   SavepointId last_savepoint_ = 0;
   std::vector<Savepoint> savepoints_;
   std::vector<TableChange> tables_;
+  ByteBuffer counter_key_;
 
   // Read by TransactionManager::List from other threads.
   std::atomic<uint64_t> begun_us_{0};
