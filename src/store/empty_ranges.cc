@@ -42,6 +42,10 @@ std::string EndOfIndex(ByteView key) {
   return end;
 }
 
+rocks::ColumnFamilyData* FamilyOf(rocks::ColumnFamilyHandle* handle) {
+  return static_cast<rocks::ColumnFamilyHandleImpl*>(handle)->cfd();
+}
+
 struct DestroyInArena {
   void operator()(rocks::InternalIterator* stream) const { std::destroy_at(stream); }
 };
@@ -78,13 +82,20 @@ Status EmptyRanges::Get(const Store& store, PointReader* points, ByteView key, P
     return points == nullptr ? store.Get(Family::kData, key, nullptr, value) : points->Get(store, key, nullptr, value);
   };
   if (key.size() < sizeof(IndexId)) return look();
-  Range* range = nullptr;
+  // The number alone is enough to know of no range, and costs no locked instruction.
+  const uint64_t newest = FamilyOf(store.Handle(Family::kData))->GetSuperVersionNumber();
+  if (newest != version_) ForgetAll(newest);
+  Range* range = Find(key);
   bool absent = false;
-  {
+  if (range != nullptr) {
     const CurrentVersion sources(store.impl_->root, store.Handle(Family::kData));
-    if (sources->version_number != version_) ForgetAll(sources->version_number);
-    range = Find(key);
-    absent = range != nullptr && !IsInMemtable(*sources->mem, key);
+    // The memtable looked into must be the one that the range leaves out, so what is held is asked for its number, too.
+    if (sources->version_number == version_) {
+      absent = !IsInMemtable(*sources->mem, key);
+    } else {
+      ForgetAll(sources->version_number);
+      range = nullptr;
+    }
   }
   if (range != nullptr) range->used_at = ++now_;
   if (absent) {
@@ -100,7 +111,7 @@ Status EmptyRanges::Get(const Store& store, PointReader* points, ByteView key, P
 // What is put into the range while the stream is open may be missed by it: it is in the memtable, which is looked into each time.
 void EmptyRanges::Learn(const Store& store, ByteView key) {
   auto* db = static_cast<rocks::DBImpl*>(store.impl_->root);
-  auto* family = static_cast<rocks::ColumnFamilyHandleImpl*>(store.Handle(Family::kData))->cfd();
+  rocks::ColumnFamilyData* family = FamilyOf(store.Handle(Family::kData));
   const std::string end = EndOfIndex(key);
   const rocks::Slice upper = ToSlice(end);
   rocks::ReadOptions read;
