@@ -21,7 +21,14 @@ LockShard::LockShard()
       bucket_count_(kBucketCountMin),
       bytes_(kBucketCountMin * sizeof(LockEntry*)) {}
 
-LockShard::~LockShard() = default;
+LockShard::~LockShard() {
+  for (Kept& kept : kept_) {
+    while (LockEntry* entry = kept.first) {
+      kept.first = entry->next;
+      std::free(entry);
+    }
+  }
+}
 
 LockEntry* LockShard::Find(ByteView key, uint64_t hash) const {
   for (LockEntry* entry = buckets_[BucketOf(hash, bucket_count_)]; entry != nullptr; entry = entry->next) {
@@ -32,9 +39,7 @@ LockEntry* LockShard::Find(ByteView key, uint64_t hash) const {
 
 LockEntry* LockShard::Insert(ByteView key, uint64_t hash) {
   if (entry_count_ >= bucket_count_) Resize(bucket_count_ * 2);
-  void* memory = std::malloc(sizeof(LockEntry) + key.size());
-  if (memory == nullptr) throw std::bad_alloc();
-  auto* entry = new (memory) LockEntry;
+  auto* entry = new (TakeMemory(key.size())) LockEntry;
   entry->hash = hash;
   entry->key_size = static_cast<uint32_t>(key.size());
   std::memcpy(entry + 1, key.data(), key.size());
@@ -42,8 +47,36 @@ LockEntry* LockShard::Insert(ByteView key, uint64_t hash) {
   entry->next = bucket;
   bucket = entry;
   ++entry_count_;
-  bytes_ += sizeof(LockEntry) + key.size();
   return entry;
+}
+
+void* LockShard::TakeMemory(size_t key_bytes) {
+  if (key_bytes <= kKeptKeyBytesMax) {
+    Kept& kept = kept_[StepsOf(key_bytes)];
+    if (LockEntry* entry = kept.first; entry != nullptr) {
+      kept.first = entry->next;
+      --kept.count;
+      return entry;
+    }
+  }
+  void* memory = std::malloc(EntryBytes(key_bytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  bytes_ += EntryBytes(key_bytes);
+  return memory;
+}
+
+void LockShard::GiveMemoryBack(LockEntry* entry) {
+  if (entry->key_size <= kKeptKeyBytesMax) {
+    Kept& kept = kept_[StepsOf(entry->key_size)];
+    if (kept.count != kKeptMax) {
+      entry->next = kept.first;
+      kept.first = entry;
+      ++kept.count;
+      return;
+    }
+  }
+  bytes_ -= EntryBytes(entry->key_size);
+  std::free(entry);
 }
 
 void LockShard::Erase(LockEntry* entry) {
@@ -51,8 +84,7 @@ void LockShard::Erase(LockEntry* entry) {
   while (*link != entry) link = &(*link)->next;
   *link = entry->next;
   --entry_count_;
-  bytes_ -= sizeof(LockEntry) + entry->key_size;
-  std::free(entry);
+  GiveMemoryBack(entry);
   // A large transaction's buckets are given back once it is over.
   if (bucket_count_ > kBucketCountMin && entry_count_ < bucket_count_ / 8) Resize(bucket_count_ / 2);
 }

@@ -2,6 +2,7 @@
 // The entries of a lock table: keys with who holds and who waits, in hashed shards.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,7 +34,7 @@ struct LockRequest {
 // A lock taken this often is kept until ReleaseAll.
 inline constexpr uint32_t kLockCountMax = UINT32_MAX;
 
-// A locked key. Its bytes follow the struct in the same allocation.
+// A locked key. Its bytes follow the struct in the same allocation, which has room for them in whole steps.
 struct LockEntry {
   LockEntry* next = nullptr;  // in its bucket
   LockRequest* holders = nullptr;
@@ -46,9 +47,22 @@ struct LockEntry {
   ByteView key() const { return AsBytes(this + 1, key_size); }
 };
 
-// A part of the table with its own mutex, which guards all of it and its entries.
+// A part of the table with its own mutex, which guards all of it and its entries. It keeps some entries that were erased for those that come
+// next: what the allocator does is done under the mutex.
 class LockShard {
  public:
+  // Of each size of entries. None where a sanitizer is to find uses of erased ones.
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr size_t kKeptMax = 0;
+#else
+  static constexpr size_t kKeptMax = 8;
+#endif
+  // Entries of longer keys are not kept.
+  static constexpr size_t kKeptKeyBytesMax = 48;
+
+  // What the entry of such a key takes.
+  static constexpr size_t EntryBytes(size_t key_bytes) { return sizeof(LockEntry) + StepsOf(key_bytes) * kStepBytes; }
+
   LockShard();
   ~LockShard();
 
@@ -63,17 +77,30 @@ class LockShard {
   void DeleteRequest(LockRequest* request);
 
   size_t entry_count() const { return entry_count_; }
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const { return bytes_; }  // of what is kept, too
   size_t bucket_count() const { return bucket_count_; }
   LockEntry* bucket(size_t i) const { return buckets_[i]; }
 
  private:
+  // The allocator's own, so that whole ones take no more.
+  static constexpr size_t kStepBytes = 16;
+  static constexpr size_t StepsOf(size_t key_bytes) { return (key_bytes + kStepBytes - 1) / kStepBytes; }
+
+  // Erased entries of one size.
+  struct Kept {
+    LockEntry* first = nullptr;
+    size_t count = 0;
+  };
+
+  void* TakeMemory(size_t key_bytes);
+  void GiveMemoryBack(LockEntry* entry);
   void Resize(size_t bucket_count);
 
   std::unique_ptr<LockEntry*[]> buckets_;
   size_t bucket_count_;
   size_t entry_count_ = 0;
   size_t bytes_;
+  std::array<Kept, kKeptKeyBytesMax / kStepBytes + 1> kept_;  // by the steps of their keys
 };
 
 }  // namespace cairn::txn
