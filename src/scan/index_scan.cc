@@ -255,10 +255,10 @@ Status IndexScan::StandOn(ByteView key, bool* stands) {
 }
 
 // Whether an entry is of the locked row, primary_key_.
-Status IndexScan::LeadsToLocked(ByteView key, ByteView value, bool* leads) const {
-  ByteBuffer primary_key;
-  CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &primary_key));
-  *leads = primary_key.view() == primary_key_.view();
+Status IndexScan::LeadsToLocked(ByteView key, ByteView value, bool* leads) {
+  led_to_.Clear();
+  CAIRN_RETURN_IF_ERROR(reader_->table().indexes()[options_.index].PrimaryKeyOf(key, value, &led_to_));
+  *leads = led_to_.view() == primary_key_.view();
   return Status::Ok();
 }
 

@@ -122,7 +122,7 @@ class IndexScan {
   Status LookAgain();
   Status StandAtSettled();
   Status StandOn(ByteView key, bool* stands);
-  Status LeadsToLocked(ByteView key, ByteView value, bool* leads) const;
+  Status LeadsToLocked(ByteView key, ByteView value, bool* leads);
   Status Move(bool forward, FoundRow* row);
   Status Settle(bool forward, FoundRow* row);
   Status Fetch(FoundRow* row, bool* take);
@@ -153,6 +153,7 @@ class IndexScan {
   bool is_gap_ = false;
   enum class Edge : uint8_t { kNone, kLower, kUpper } edge_ = Edge::kNone;  // the bound that an invalid cursor has run into
   ByteBuffer primary_key_;
+  ByteBuffer led_to_;  // of an entry looked at again: the primary key that it leads to now
   uint64_t opened_sequence_ = 0;
   bool must_refresh_ = false;
   bool semi_consistent_ = false;
