@@ -2,6 +2,7 @@
 // Savepoints and statements against a model that copies everything.
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -50,6 +51,41 @@ TEST_F(SavepointsTest, LocksStayWhenWritesAreUndone) {
   EXPECT_FALSE(txn->HasWrites());
   auto other = Begin();
   EXPECT_TRUE(Write(*other, "a", "2").Is(Status::Code::kLockBusy));
+}
+
+TEST_F(SavepointsTest, EachChangeMadeOrUndoneHasAMarkOfItsOwn) {
+  auto txn = Begin();
+  std::set<uint64_t> marks{txn->change_mark()};
+  const auto is_new = [&] { return marks.insert(txn->change_mark()).second; };
+  const SavepointId start = txn->SetSavepoint();
+  ASSERT_TRUE(Write(*txn, "a", "1").ok());
+  EXPECT_TRUE(is_new());
+  ASSERT_TRUE(txn->RollbackToSavepoint(start).ok());
+  EXPECT_TRUE(is_new());
+  ASSERT_TRUE(txn->Insert(K("a"), "2", kNoWait).ok());
+  EXPECT_TRUE(is_new());
+  const SavepointId later = txn->SetSavepoint();
+  ASSERT_TRUE(txn->Lock(K("b"), kNoWait, nullptr).ok());
+  EXPECT_EQ(Read(*txn, "a"), "2");
+  EXPECT_FALSE(is_new());
+  ASSERT_TRUE(txn->Delete(Family::kData, K("a")).ok());
+  EXPECT_TRUE(is_new());
+  ASSERT_TRUE(txn->SingleDelete(Family::kData, K("b", 2)).ok());
+  EXPECT_TRUE(is_new());
+  ASSERT_TRUE(txn->RollbackToSavepoint(later).ok());
+  EXPECT_TRUE(is_new());
+  const Status failed = txn->ChangeRow([&] {
+    EXPECT_TRUE(txn->Put(Family::kData, K("b"), "1").ok());
+    is_new();
+    return Status::DuplicateKey();
+  });
+  EXPECT_TRUE(failed.Is(Status::Code::kDuplicateKey));
+  EXPECT_TRUE(is_new());
+  ASSERT_TRUE(txn->Commit(Durability::kSync).ok());
+  EXPECT_TRUE(is_new());
+  txn->Begin(Isolation::kRepeatableRead);
+  ASSERT_TRUE(txn->Rollback().ok());
+  EXPECT_TRUE(is_new());
 }
 
 TEST_F(SavepointsTest, AFailedFirstStatementLeavesNothing) {

@@ -270,6 +270,7 @@ bool Transaction::HasWrites() const { return writes_open_ && writes_->HasWrites(
 
 Status Transaction::EmptyWrites() {
   LongChange change(*this, /*hurries=*/true);
+  ++undone_count_;
   Status status = writes_->Rollback();
   writes_open_ = false;
   return status;
@@ -277,6 +278,7 @@ Status Transaction::EmptyWrites() {
 
 Status Transaction::UndoWrites() {
   LongChange change(*this, /*hurries=*/false);
+  ++undone_count_;
   return writes_->RollbackToSavepoint();
 }
 
@@ -438,6 +440,7 @@ void Transaction::End() {
   ClearForReuse(&written_);
   written_bits_.store(0, std::memory_order_release);
   ClearForReuse(&tables_);
+  undone_count_ += write_count() + 1;
   write_count_.store(0, std::memory_order_relaxed);
   listed_bytes_.store(0, std::memory_order_relaxed);
   listed_prepared_.store(false, std::memory_order_relaxed);

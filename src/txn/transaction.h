@@ -204,6 +204,10 @@ class Transaction final : public LockOwner {
   bool HasWrites() const;
   uint64_t write_bytes() const;
 
+  // A number that the object has not had before whenever a change was made or undone, or a transaction has ended. While it stays, what was
+  // read under a lock is still so.
+  uint64_t change_mark() const { return write_count() + undone_count_; }
+
   // Any thread. Whether another transaction waits to look at the changes until they are committed, or what else is done to them.
   bool is_awaited() const { return latch_.is_awaited(); }
 
@@ -304,6 +308,7 @@ class Transaction final : public LockOwner {
   bool strict_snapshot_ = false;
   bool prepared_ = false;
   bool counters_merged_ = false;
+  uint64_t undone_count_ = 0;  // what change_mark() has beside the changes of the active transaction
   std::string name_;  // given to Prepare
   SavepointId statement_ = 0;
   SavepointId last_savepoint_ = 0;
