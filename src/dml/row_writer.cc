@@ -2,6 +2,8 @@
 // A row's changes: first every claim that may fail, then the writes.
 #include "dml/row_writer.h"
 
+#include <utility>
+
 #include "dml/index_delta.h"
 
 namespace cairn::dml {
@@ -27,6 +29,7 @@ void RowWriter::Bind(txn::Transaction* transaction, const catalog::TableAccess* 
   try_options_ = lock_options_;
   try_options_.wait = txn::LockWait::kNoWait;
   changes_duplicates_ = false;
+  has_duplicate_ = false;
   row_value_.ShrinkAbove(kKeptBufferBytes);
   build_ = table->table().build();
   if (build_ != nullptr) BindBuild();
@@ -125,7 +128,16 @@ Status RowWriter::ClaimPrimary() {
   if (lock.newly_acquired && !changes_duplicates_) transaction_->Weaken(lock.handle);
   duplicate_index_ = 0;
   duplicate_primary_key_.Assign(new_primary_.view());
+  has_duplicate_ = changes_duplicates_;
+  duplicate_mark_ = transaction_->change_mark();
   return Status::DuplicateKey();
+}
+
+bool RowWriter::TakeDuplicate(ByteView key, ByteView* value) {
+  if (!std::exchange(has_duplicate_, false) || key != duplicate_primary_key_.view()) return false;
+  if (transaction_->change_mark() != duplicate_mark_) return false;
+  *value = found_.view();
+  return true;
 }
 
 // The same for a unique index. Rows with a NULL part never collide.
@@ -195,6 +207,7 @@ Status RowWriter::RemoveEntry(size_t index, ByteView key) {
 }
 
 Status RowWriter::Insert(const RowRef& row) {
+  has_duplicate_ = false;
   EncodePrimary(row, &new_primary_);
   CAIRN_RETURN_IF_ERROR(ClaimAndChange([&] { return InsertClaimed(row); }));
   transaction_->AddTableCounters(table_->def().id, {.row_count = 1, .auto_increment_next = 0});
@@ -229,6 +242,7 @@ Status RowWriter::PutRow(const RowRef& row) {
 }
 
 Status RowWriter::InsertEncoded(size_t index, ByteView key, ByteView value) {
+  has_duplicate_ = false;
   return ClaimAndChange([&] {
     if (index == 0) {
       new_primary_.Assign(key);
@@ -304,6 +318,7 @@ bool RowWriter::MayRespellPrimary(const codec::ColumnSet& touched) const {
 }
 
 Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
+  has_duplicate_ = false;
   EncodePrimary(old_row, &old_primary_);
   EncodePrimary(new_row, &new_primary_);
   primary_changed_ = old_primary_.view() != new_primary_.view();
@@ -339,6 +354,7 @@ Status RowWriter::ReplaceRow(const RowRef& old_row, const RowRef& new_row, const
 }
 
 Status RowWriter::Delete(const RowRef& row) {
+  has_duplicate_ = false;
   EncodePrimary(row, &old_primary_);
   CAIRN_RETURN_IF_ERROR(transaction_->ChangeRow([&] { return RemoveRow(row); }));
   transaction_->AddTableCounters(table_->def().id, {.row_count = -1, .auto_increment_next = 0});

@@ -74,8 +74,14 @@ class RowWriter {
   // Removes a row. The caller holds its exclusive lock.
   Status Delete(const RowRef& row);
 
+  // The value of the row that the last call has met by its primary key (kDuplicateKey, after SetChangesDuplicates()), for who looks for the
+  // row by `key` to change it: it is locked exclusively. Given once, and only if `key` is the row's and the transaction has changed nothing
+  // since; false: the row is to be read. Valid until the next call that changes rows, Bind(), Reset(), or the transaction's next change.
+  bool TakeDuplicate(ByteView key, ByteView* value);
+
   // Gives back pinned memory; at the end of a statement, and before the store is closed.
   void Reset() {
+    has_duplicate_ = false;
     found_.Reset();
     points_.Close();
     build_.reset();
@@ -146,6 +152,8 @@ class RowWriter {
   store::PinnedValue found_;
   size_t duplicate_index_ = 0;
   ByteBuffer duplicate_primary_key_;
+  bool has_duplicate_ = false;   // found_ is its row
+  uint64_t duplicate_mark_ = 0;  // the transaction's change_mark() then
 };
 
 }  // namespace cairn::dml

@@ -238,6 +238,66 @@ TEST_F(SmallTableTest, ADuplicateChangesNothing) {
   EXPECT_EQ(Committed(), EntriesOf({one, two}));
 }
 
+TEST_F(SmallTableTest, WhoChangesTheRowInTheWayIsGivenItOnce) {
+  const TestRecord one = Row(1, 10, "a"), two = Row(2, 20, "b"), own = Row(3, 30, "c");
+  CommitRows({one, two});
+  auto transaction = Begin();
+  Bind(*transaction);
+  const auto is_given = [&](const TestRecord& inserted, const TestRecord& row) {
+    EXPECT_TRUE(writer.Insert({inserted.data()}).Is(Code::kDuplicateKey));
+    ByteView value;
+    if (!writer.TakeDuplicate(PrimaryKey(row), &value)) return false;
+    ByteBuffer expected;
+    access->rows().Encode(row.data(), &expected);
+    EXPECT_EQ(value, expected.view());
+    EXPECT_FALSE(writer.TakeDuplicate(PrimaryKey(row), &value));
+    return true;
+  };
+  // Not if nobody has said that it is to be changed: it may be locked shared.
+  EXPECT_FALSE(is_given(Row(1, 40, "x"), one));
+  writer.SetChangesDuplicates();
+  EXPECT_TRUE(is_given(Row(1, 40, "x"), one));
+  EXPECT_TRUE(manager->locks().Holds(*transaction, PrimaryKey(one), txn::LockMode::kExclusive));
+  EXPECT_TRUE(is_given(Row(1, 40, "y"), one));
+  EXPECT_FALSE(is_given(Row(1, 40, "x"), two));
+  // Not met by its primary key, of which nothing but the entry was read.
+  EXPECT_FALSE(is_given(Row(4, 20, "x"), two));
+  ASSERT_TRUE(writer.Insert({own.data()}).ok());
+  EXPECT_TRUE(is_given(Row(3, 40, "x"), own));
+}
+
+TEST_F(SmallTableTest, TheRowInTheWayIsNotGivenAfterAnyChange) {
+  const TestRecord one = Row(1, 10, "a"), two = Row(2, 20, "b"), changed = Row(2, 20, "c"), other = Row(9, 90, "z");
+  CommitRows({one, two});
+  auto transaction = Begin();
+  const auto is_given_after = [&](const auto& change) {
+    Bind(*transaction);
+    writer.SetChangesDuplicates();
+    EXPECT_TRUE(writer.Insert({Row(1, 30, "x").data()}).Is(Code::kDuplicateKey));
+    change();
+    ByteView value;
+    return writer.TakeDuplicate(PrimaryKey(one), &value);
+  };
+  EXPECT_TRUE(is_given_after([] {}));
+  // By somebody else in the transaction: a table may be used twice in it.
+  EXPECT_FALSE(is_given_after([&] { EXPECT_TRUE(transaction->Put(store::Family::kData, PrimaryKey(other), "x").ok()); }));
+  const txn::SavepointId savepoint = transaction->SetSavepoint();
+  ASSERT_TRUE(transaction->Delete(store::Family::kData, PrimaryKey(other)).ok());
+  EXPECT_FALSE(is_given_after([&] { EXPECT_TRUE(transaction->RollbackToSavepoint(savepoint).ok()); }));
+  ColumnSet touched(3);
+  touched.Add(2);
+  EXPECT_FALSE(is_given_after([&] { EXPECT_TRUE(writer.Update({two.data()}, {changed.data()}, touched).ok()); }));
+  EXPECT_FALSE(is_given_after([&] { EXPECT_TRUE(writer.Delete({changed.data()}).ok()); }));
+  // Another call, also one that has come to nothing.
+  EXPECT_FALSE(is_given_after([&] { EXPECT_TRUE(writer.Insert({Row(5, 10, "x").data()}).Is(Code::kDuplicateKey)); }));
+  EXPECT_FALSE(is_given_after([&] { Bind(*transaction); }));
+  EXPECT_FALSE(is_given_after([&] { writer.Reset(); }));
+  EXPECT_FALSE(is_given_after([&] {
+    EXPECT_TRUE(transaction->Rollback().ok());
+    transaction->Begin(txn::Isolation::kRepeatableRead);
+  }));
+}
+
 TEST_F(SmallTableTest, NullsInAUniqueIndexNeverCollide) {
   const TestRecord one = Row(1, -1, "a"), two = Row(2, -1, "a"), three = Row(3, 7, "a");
   CommitRows({one, two, three});

@@ -248,6 +248,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool IsPointKey(const uchar* key, uint part_count) const;
   bool IsOnlyLook() const;
   int ReadPoint(uchar* record);
+  bool GiveDuplicate(uchar* record, int* error);
   int ContinueFromPoint(uchar* record, bool forward);
   void IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) const;
   void UpperBoundOfRange(ByteBuffer* upper) const;

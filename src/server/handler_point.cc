@@ -30,6 +30,19 @@ int Handler::ReadPoint(uchar* record) {
   return Deliver(record, status, row, HA_ERR_KEY_NOT_FOUND);
 }
 
+// ON DUPLICATE KEY UPDATE and REPLACE look for the row that their insertion has met by its primary key. It is locked, and was read then: both
+// need not be done again. False: it is not that row.
+bool Handler::GiveDuplicate(uchar* record, int* error) {
+  FoundRow row;
+  if (!writer_bound_ || !reader_.mode().locking) return false;
+  if (!writer_.TakeDuplicate(search_key_.view(), &row.row.value)) return false;
+  narrowed_ = Narrowed::kToPoint;
+  scan_.PassUnlocked();
+  row.row.primary_key = search_key_.view();
+  *error = Deliver(record, Status::Ok(), row, HA_ERR_KEY_NOT_FOUND);
+  return true;
+}
+
 // Reads on from a row that was looked for without a scan, and may not have been there.
 int Handler::ContinueFromPoint(uchar* record, bool forward) {
   JoinSession();
@@ -74,7 +87,7 @@ int Handler::index_read_idx_map(uchar* record, uint key, const uchar* tuple, key
   if (error == 0) {
     search_key_.Clear();
     access_->indexes()[index].EncodeSearchKey(tuple, part_count, &search_key_);
-    error = ReadPoint(record);
+    if (index != 0 || !GiveDuplicate(record, &error)) error = ReadPoint(record);
   }
   active_index = MAX_KEY;
   return error;
