@@ -2,6 +2,7 @@
 // A row's changes: first every claim that may fail, then the writes.
 #include "dml/row_writer.h"
 
+#include <cassert>
 #include <utility>
 
 #include "dml/index_delta.h"
@@ -43,6 +44,25 @@ void RowWriter::BindBuild() {
 void RowWriter::EncodePrimary(const RowRef& row, ByteBuffer* key) const {
   key->Clear();
   table_->primary().EncodePrimaryKey(row.record, row.hidden_row_id, key);
+}
+
+// Of an update: old_primary_, new_primary_ and primary_changed_.
+void RowWriter::EncodePrimaries(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
+  EncodePrimary(old_row, &old_primary_);
+  if (table_->columns_of(0).Intersects(touched)) {
+    EncodePrimary(new_row, &new_primary_);
+    primary_changed_ = old_primary_.view() != new_primary_.view();
+  } else {
+    assert(KeepsPrimary(new_row));
+    new_primary_.Assign(old_primary_.view());
+    primary_changed_ = false;
+  }
+}
+
+bool RowWriter::KeepsPrimary(const RowRef& new_row) const {
+  ByteBuffer key;
+  EncodePrimary(new_row, &key);
+  return key.view() == old_primary_.view();
 }
 
 // Whether the key is there is told by kNotFound, or found_.
@@ -319,9 +339,7 @@ bool RowWriter::MayRespellPrimary(const codec::ColumnSet& touched) const {
 
 Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
   has_duplicate_ = false;
-  EncodePrimary(old_row, &old_primary_);
-  EncodePrimary(new_row, &new_primary_);
-  primary_changed_ = old_primary_.view() != new_primary_.view();
+  EncodePrimaries(old_row, new_row, touched);
   key_changed_ = primary_changed_;
   CAIRN_RETURN_IF_ERROR(CompareWithView(old_row));
   Status status = ClaimAndChange([&] {

@@ -66,9 +66,9 @@ class RowWriter {
   // guard is asked, nothing is counted, and no index may be in the making. Duplicates: as Insert.
   Status InsertEncoded(size_t index, ByteView key, ByteView value);
 
-  // Replaces `old_row` by `new_row`, which may have another primary key. `touched` are the columns
-  // whose values may differ; indexes without any of them are left alone. The caller holds the
-  // exclusive lock of the old row.
+  // Replaces `old_row` by `new_row`, which may have another primary key, but for a hidden one. `touched` are all
+  // columns whose values may differ; indexes without any of them are left alone, the primary one among them. The
+  // caller holds the exclusive lock of the old row.
   Status Update(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
 
   // Removes a row. The caller holds its exclusive lock.
@@ -98,6 +98,8 @@ class RowWriter {
   };
 
   void EncodePrimary(const RowRef& row, ByteBuffer* key) const;
+  void EncodePrimaries(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
+  bool KeepsPrimary(const RowRef& new_row) const;
   Status LockAndFind(ByteView key, txn::LockResult* lock);
   Status AwaitAndFind(ByteView key, txn::LockResult* lock);
   void NoteClaim(const txn::LockResult& lock) {
