@@ -280,6 +280,15 @@ bool RowWriter::Affected(size_t index, const codec::ColumnSet& touched) const {
   return primary_changed_ || newer_than_view_ || table_->HasVirtualColumn(index) || table_->columns_of(index).Intersects(touched);
 }
 
+// Whether an update has the row to put and nothing else: no entry, and no delta.
+bool RowWriter::ChangesRowAlone(const codec::ColumnSet& touched) const {
+  if (build_ != nullptr || table_->columns_of(0).Intersects(touched)) return false;
+  for (size_t index = 1; index < table_->indexes().size(); ++index) {
+    if (Affected(index, touched)) return false;
+  }
+  return true;
+}
+
 // Claims the new keys of unique indexes whose key changes, before anything is written.
 Status RowWriter::ClaimChangedUniques(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
@@ -342,14 +351,24 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   EncodePrimaries(old_row, new_row, touched);
   key_changed_ = primary_changed_;
   CAIRN_RETURN_IF_ERROR(CompareWithView(old_row));
+  const bool is_row_alone = ChangesRowAlone(touched);
   Status status = ClaimAndChange([&] {
     if (primary_changed_) CAIRN_RETURN_IF_ERROR(ClaimPrimary());
-    CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
+    if (!is_row_alone) CAIRN_RETURN_IF_ERROR(ClaimChangedUniques(old_row, new_row, touched));
     if (guard_ != nullptr) CAIRN_RETURN_IF_ERROR(guard_->BeforeUpdate(old_row, new_row, touched));
+    // One change is made or not: there is nothing to undo.
+    if (is_row_alone) return PutChangedRow(new_row);
     return transaction_->ChangeRow([&] { return ReplaceRow(old_row, new_row, touched); });
   });
   if (status.ok() && key_changed_) transaction_->NoteChangedRow(table_->def().id);
   return status;
+}
+
+// Without its entries; the primary key is new_primary_'s, and stays.
+Status RowWriter::PutChangedRow(const RowRef& row) {
+  row_value_.Clear();
+  table_->rows().Encode(row.record, &row_value_);
+  return transaction_->Put(Family::kData, new_primary_.view(), row_value_.view());
 }
 
 // With its entries; the primary keys are old_primary_'s and new_primary_'s.

@@ -128,6 +128,8 @@ class RowWriter {
   Status NoteInBuilds(const RowRef& row, ByteView primary_key, bool present);
   Status NoteChangeInBuilds(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   bool Affected(size_t index, const codec::ColumnSet& touched) const;
+  bool ChangesRowAlone(const codec::ColumnSet& touched) const;
+  Status PutChangedRow(const RowRef& row);
 
   txn::Transaction* transaction_ = nullptr;
   const catalog::TableAccess* table_ = nullptr;
