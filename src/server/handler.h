@@ -258,7 +258,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // The row that was read last, in this record.
   dml::RowRef RowOf(const uchar* record) const { return {.record = record, .hidden_row_id = hidden_row_id_}; }
   dml::RowRef NewRowOf(const uchar* record) const;
-  codec::ColumnSet TouchedColumns() const;
+  codec::ColumnSet TouchedColumns(const uchar* old_record, const uchar* new_record) const;
   void BindWriter();
   int FinishWrite(const Status& status);
   void NoteDuplicateKey(size_t index);

@@ -2,6 +2,7 @@
 // Changes of rows.
 #include "server/handler.h"
 
+#include "codec/value_copy.h"
 #include "server/killed.h"
 #include "server/sysvars.h"
 #include "server/table_map.h"
@@ -13,6 +14,13 @@ using codec::ColumnSet;
 namespace {
 
 constexpr uint64_t kCopiedBytesMax = uint64_t{4} << 20;
+
+// Whether a change of a row may have changed the column. Blobs are not compared: they may be large, and are seldom in an index. Virtual columns
+// of the old record may not have been computed.
+bool MayDiffer(const codec::ColumnLayout& column, const uchar* old_record, const uchar* new_record) {
+  if (!column.stored || column.type == codec::ColumnType::kBlob) return true;
+  return !codec::SameBytes(column, old_record, new_record);
+}
 
 }  // namespace
 
@@ -82,16 +90,17 @@ int Handler::write_row(const uchar* record) {
   return FinishWrite(status);
 }
 
-// Plain UPDATEs tell exactly which columns they assign; whatever else changes rows may change any.
-ColumnSet Handler::TouchedColumns() const {
-  const size_t column_count = access_->layout().columns.size();
+// Plain UPDATEs tell exactly which columns they assign. Whatever else changes rows may change any: by the records it is seen which, so that the
+// entries of other columns need not be made and compared.
+ColumnSet Handler::TouchedColumns(const uchar* old_record, const uchar* new_record) const {
+  const std::vector<codec::ColumnLayout>& columns = access_->layout().columns;
+  if (table_share->long_unique_table) return ColumnSet::All(columns.size());
   const int command = thd_sql_command(ha_thd());
-  const bool exact = (command == SQLCOM_UPDATE || command == SQLCOM_UPDATE_MULTI) && !table->versioned() &&
-                     table->triggers == nullptr && !table_share->long_unique_table;
-  if (!exact) return ColumnSet::All(column_count);
-  ColumnSet touched(column_count);
-  for (uint column = 0; column < column_count; ++column) {
-    if (bitmap_is_set(table->write_set, column)) touched.Add(column);
+  const bool is_told = (command == SQLCOM_UPDATE || command == SQLCOM_UPDATE_MULTI) && !table->versioned() && table->triggers == nullptr;
+  ColumnSet touched(columns.size());
+  for (uint column = 0; column < columns.size(); ++column) {
+    const bool is_touched = is_told ? bitmap_is_set(table->write_set, column) != 0 : MayDiffer(columns[column], old_record, new_record);
+    if (is_touched) touched.Add(column);
   }
   return touched;
 }
@@ -130,7 +139,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
   if (const int error = LookWhereNothingIsRead(); error != 0) return error;
   BindWriter();
-  const ColumnSet touched = TouchedColumns();
+  const ColumnSet touched = TouchedColumns(old_record, new_record);
   const auto change = [&] { return writer_.Update(RowOf(old_record), RowOf(new_record), touched); };
   const bool leads_on = is_refereed_ && referee_->UpdateChangesChildren(touched);
   const Status status = !leads_on ? change() : ChangeWithChildren([&] {
