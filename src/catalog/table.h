@@ -93,6 +93,11 @@ class Table {
     if (changed != 0) changed_rows_.fetch_add(changed, std::memory_order_relaxed);
   }
 
+  // Of a temporary table: counts changes that functions and triggers have made, whose own statement may be reading it. A row that was read at
+  // another count may have changed since.
+  uint64_t changes_in_functions() const { return changes_in_functions_.load(std::memory_order_relaxed); }
+  void NoteChangeInFunction() { changes_in_functions_.fetch_add(1, std::memory_order_relaxed); }
+
   // The lowest AUTO_INCREMENT value that was not handed out; 0 when none ever was.
   uint64_t auto_increment_next() const { return auto_increment_next_.load(std::memory_order_relaxed); }
   void SetAutoIncrementNext(uint64_t next) { auto_increment_next_.store(next, std::memory_order_relaxed); }
@@ -153,6 +158,7 @@ class Table {
   const std::vector<uint64_t> index_visible_since_;
   std::atomic<int64_t> row_count_;
   std::atomic<uint64_t> changed_rows_{0};
+  std::atomic<uint64_t> changes_in_functions_{0};
   std::atomic<uint64_t> auto_increment_next_;
   std::atomic<uint64_t> next_row_id_;
   std::atomic<std::shared_ptr<const Statistics>> statistics_;

@@ -186,6 +186,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   enum class Narrowed : uint8_t { kNo, kToPrefix, kToPoint, kToRange };
 
   void DetachCursors() override;
+  bool ReadsFrom(TableId id) const override { return access_->def().id == id; }
   void OnSessionEnd() override;
   void JoinSession();
   void LeaveSession();
@@ -267,7 +268,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void NoteForeignKeyError(const Status& status);
   // Of other changes than this handler's own, in the statement.
   uint64_t ChangesBeside() const {
-    return session_->cascades + (table_share->tmp_table != NO_TMP_TABLE ? session_->temporary_changes : 0);
+    return session_->cascades + (table_share->tmp_table != NO_TMP_TABLE ? access_->table().changes_in_functions() : 0);
   }
   bool MayHaveChangedSinceRead() const { return changes_when_read_ != ChangesBeside() && !IsSequence(); }
   void NoteChangeInFunction();

@@ -171,12 +171,12 @@ Status Handler::ChangeWithChildren(const std::function<Status()>& change) {
   return transaction.ReleaseSavepoint(savepoint);
 }
 
-// The server keeps functions and triggers from changing what their statement reads, but for temporary tables. Scans under way go on over what
-// is there afterwards, and a row that was read before is looked at again when it is changed.
+// The server keeps functions and triggers from changing what their statement reads, but for temporary tables. Others' scans of the table go on
+// over what is there afterwards, and a row that was read before is looked at again when it is changed.
 void Handler::NoteChangeInFunction() {
   if (table_share->tmp_table == NO_TMP_TABLE || ha_thd()->in_sub_stmt == 0) return;
-  session_->DetachCursors();
-  ++session_->temporary_changes;
+  session_->DetachCursorsOf(access_->def().id, this);
+  access_->table().NoteChangeInFunction();
 }
 
 // Whether virtual columns of an index would have to be computed anew from what the row is now. Tables with foreign keys that lead to

@@ -96,6 +96,12 @@ void Session::DetachCursors() {
   for (CursorHolder* holder : holders_) holder->DetachCursors();
 }
 
+void Session::DetachCursorsOf(TableId id, const CursorHolder* writer) {
+  for (CursorHolder* holder : holders_) {
+    if (holder != writer && holder->ReadsFrom(id)) holder->DetachCursors();
+  }
+}
+
 void Session::EndStatement() {
   if (transaction_->isolation() == txn::Isolation::kReadCommitted) DetachCursors();
   transaction_->EndStatement();

@@ -26,6 +26,8 @@ class CursorHolder {
   virtual ~CursorHolder() = default;
   // Closes cursors but keeps the position, so that a later move continues from it.
   virtual void DetachCursors() = 0;
+  // Whether its cursors, if it has any, are over this table.
+  virtual bool ReadsFrom(TableId id) const = 0;
   // The session goes away before its holder (a temporary table outlives its connection's session):
   // forget it and close everything.
   virtual void OnSessionEnd() = 0;
@@ -95,6 +97,8 @@ class Session {
 
   // Lets scans go on over what the transaction has written meanwhile.
   void DetachCursors();
+  // Of scans of one table, but for those of who is going to write there: as in any statement, the server keeps these from meeting their own rows.
+  void DetachCursorsOf(TableId id, const CursorHolder* writer);
 
   // The transaction fills a table that the server puts in another's place once it is committed, or ends the creation of one, and the server
   // says so in a log of its own that it syncs: then the changes must be durable, whatever the flush setting.
@@ -133,8 +137,6 @@ class Session {
   // Counts changes of rows that may have led to changes of others by foreign keys: a row that was read at another count may have
   // changed since, under a statement whose function or trigger has changed its parent.
   uint64_t cascades = 0;
-  // Likewise, changes that functions and triggers have made to temporary tables, which their own statement may be reading.
-  uint64_t temporary_changes = 0;
 
   // Gives the prepared transaction to the engine and takes a fresh one.
   void DetachPrepared();
