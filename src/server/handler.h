@@ -306,6 +306,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void MeasureIndexes();
   Status SampleIndexes();
   Status UpdateIndexStatistics();
+  void TellWhereLate();
   void ReportProblem(THD* thd, const std::string& problem);
   int AnswerMaintenance(THD* thd, const Status& status);
   bool IsForced(uint key) const;

@@ -9,6 +9,7 @@
 
 #include "base/index_bounds.h"
 #include "scan/table_check.h"
+#include "server/partitions.h"
 #include "stats/cardinality.h"
 #include "stats/dense_numbers.h"
 #include "stats/range_estimate.h"
@@ -65,7 +66,8 @@ Status Handler::SampleIndexes() {
 }
 
 // Copies the index statistics of the table into the server's structures, sampling them anew when
-// the table has changed a lot since they were made. Those are common to all partitions: the server asks the largest one last.
+// the table has changed a lot since they were made. Those are common to all partitions: the server asks the largest one last that it has opened
+// (TellWhereLate). Where a statement names partitions that is not the largest of all, and must not hide from others what that has told.
 Status Handler::UpdateIndexStatistics() {
   catalog::Table& live = access_->table();
   if (live.StatisticsAreStale()) {
@@ -77,6 +79,7 @@ Status Handler::UpdateIndexStatistics() {
   }
   const auto statistics = live.statistics();
   if (statistics == nullptr) return Status::Ok();
+  const bool only_raises = !ReadsAllPartitions(*table);
   for (uint key = 0; key < table_share->keys; ++key) {
     const KEY& info = table->key_info[key];
     const std::vector<double>& per_value = statistics->rows_per_value[IndexOf(key)];
@@ -84,7 +87,9 @@ Status Handler::UpdateIndexStatistics() {
     for (uint part = 0; part < info.ext_key_parts; ++part) {
       const double value = part < per_value.size() && part < known ? per_value[part] : 1;
       // They are the share's: several who open the table may write them at once, and the optimizer reads them.
-      std::atomic_ref<ulong>(info.rec_per_key[part]).store(static_cast<ulong>(std::max(1.0, value)), std::memory_order_relaxed);
+      const std::atomic_ref<ulong> shared(info.rec_per_key[part]);
+      const ulong rows = static_cast<ulong>(std::max(1.0, value));
+      if (!only_raises || rows > shared.load(std::memory_order_relaxed)) shared.store(rows, std::memory_order_relaxed);
     }
   }
   return Status::Ok();

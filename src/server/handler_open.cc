@@ -147,7 +147,21 @@ int Handler::open(const char* name, int, uint) {
   stats.block_size = kCostedBlockBytes;
   // Statistics of indexes are common to all partitions. The server asks the largest one for them when all are open.
   const uint statistics = table->part_info == nullptr ? HA_STATUS_CONST : 0;
-  return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | statistics);
+  const int error = info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | statistics);
+  TellWhereLate();
+  return error;
+}
+
+// Where the first to use an open table has named some of its partitions, the others are opened for who uses it next, and the server asks none of
+// them. A table has its place for positions once it is open; while it is locked its partitions are only cloned. Its number of rows is that of what
+// was read last, and counted anew when it is asked for.
+void Handler::TellWhereLate() {
+  handler* const whole = table->file;
+  if (table->part_info == nullptr || whole->ref == nullptr || whole->get_lock_type() != F_UNLCK) return;
+  const uint64_t rows = access_->table().row_count();
+  if (rows <= whole->stats.records) return;
+  whole->stats.records = rows;  // of those that are opened after this one, the larger ones tell
+  (void)UpdateIndexStatistics();
 }
 
 int Handler::close() {

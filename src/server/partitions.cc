@@ -68,6 +68,10 @@ bool EmptiesHeldPartition(const TABLE& table, const std::string& name) {
   });
 }
 
+bool ReadsAllPartitions(const TABLE& table) {
+  return table.part_info == nullptr || bitmap_is_set_all(&table.part_info->read_partitions) != 0;
+}
+
 void SwapReadPartitions(TABLE* table) {
   partition_info* const info = table->part_info;
   bitmap_invert(&info->read_partitions);

@@ -23,6 +23,9 @@ bool DropsPartition(THD* thd, const TABLE& table, const std::string& name);
 // Whether a prepared transaction has changed any of the partitions that TRUNCATE, which goes from one to the next, empties with this one.
 bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
 
+// Whether the statement may read all of the table: it names no partitions, and by its condition none are left out as yet.
+bool ReadsAllPartitions(const TABLE& table);
+
 // Makes the partitions that the statement has locked and does not read those that it reads; and those that it reads, once more called.
 void SwapReadPartitions(TABLE* table);
 
