@@ -302,7 +302,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int MoveAutoIncrement(ulonglong wanted);
   void NoteChangedAutoIncrement(const uchar* old_record, const uchar* new_record);
 
-  ha_rows OwnRows() const;
+  int64_t OwnRows() const;
+  int64_t OwnRowsIn(unsigned index, ByteView lower, ByteView upper) const;
   void MeasureIndexes();
   Status SampleIndexes();
   Status UpdateIndexStatistics();

@@ -70,6 +70,8 @@ Status Handler::SampleIndexes() {
 // (TellWhereLate). Where a statement names partitions that is not the largest of all, and must not hide from others what that has told.
 Status Handler::UpdateIndexStatistics() {
   catalog::Table& live = access_->table();
+  // It may be the largest for this transaction alone, by rows of which no sample can be taken.
+  if (table->part_info != nullptr && live.row_count() == 0 && OwnRows() > 0) return Status::Ok();
   if (live.StatisticsAreStale()) {
     // Others who open the table meanwhile go on with the sample before, if there is one.
     const bool is_first = live.BeginSample();
@@ -95,12 +97,19 @@ Status Handler::UpdateIndexStatistics() {
   return Status::Ok();
 }
 
-// Rows that the connection's transaction has added, which are counted when it commits; as a difference that leaves none below zero.
-ha_rows Handler::OwnRows() const {
+// Rows that the connection's transaction has added, less those that it has removed: they are counted when it commits.
+int64_t Handler::OwnRows() const {
+  Session* const session = Session::Existing(ha_thd());
+  return session == nullptr ? 0 : session->transaction().PendingTableCounters(access_->def().id).row_count;
+}
+
+// The same of a range of an index. A change of a row that stays puts it again into the index of rows: of those no more count than were added
+// anywhere.
+int64_t Handler::OwnRowsIn(unsigned index, ByteView lower, ByteView upper) const {
   Session* const session = Session::Existing(ha_thd());
   if (session == nullptr) return 0;
-  const int64_t rows = session->transaction().PendingTableCounters(access_->def().id).row_count;
-  return static_cast<ha_rows>(std::max(rows, -static_cast<int64_t>(stats.records)));
+  const int64_t rows = session->transaction().CountOwn(lower, upper);
+  return index == 0 ? std::min(rows, std::max<int64_t>(OwnRows(), 0)) : rows;
 }
 
 int Handler::info(uint flags) {
@@ -113,13 +122,14 @@ int Handler::info(uint flags) {
   // What has to be looked for is for users to see; the optimizer, and who opens a table of a thousand partitions, do without.
   const bool is_shown = (flags & (HA_STATUS_TIME | HA_STATUS_VARIABLE_EXTRA)) != 0;
   if (flags & HA_STATUS_VARIABLE) {
-    stats.records = access_->table().row_count();
-    if (flags & HA_STATUS_OPEN) stats.records += OwnRows();
+    const uint64_t committed = access_->table().row_count();
+    stats.records = static_cast<ha_rows>(std::max<int64_t>(static_cast<int64_t>(committed) + OwnRows(), 0));
     stats.deleted = 0;
     if (is_shown) MeasureIndexes();
-    stats.mean_rec_length = stats.records == 0 || stats.data_file_length == 0
+    // What is measured is what is committed.
+    stats.mean_rec_length = committed == 0 || stats.data_file_length == 0
                                 ? kMeanRowBytesUnknown
-                                : static_cast<ulong>(stats.data_file_length / stats.records) + 1;
+                                : static_cast<ulong>(stats.data_file_length / committed) + 1;
     // The optimizer takes a table of no rows for granted; ours may get some at any moment. HA_STATUS_OPEN is how the server counts history.
     if (stats.records == 0 && !(flags & (HA_STATUS_TIME | HA_STATUS_OPEN))) stats.records = 1;
   }
@@ -130,7 +140,11 @@ int Handler::info(uint flags) {
   return 0;
 }
 
-ha_rows Handler::estimate_rows_upper_bound() { return std::max<ha_rows>(access_->table().row_count() * 2, 10); }
+// A sort takes it for how many rows its buffer has to hold.
+ha_rows Handler::estimate_rows_upper_bound() {
+  const auto own = static_cast<ha_rows>(std::max<int64_t>(OwnRows(), 0));
+  return std::max<ha_rows>((access_->table().row_count() + own) * 2, 10);
+}
 
 // In units of the server's cost model: reads of blocks.
 double Handler::scan_time() {
@@ -229,8 +243,10 @@ ha_rows Handler::records_in_range(uint key, const key_range* min_key, const key_
   const Status status =
       stats::CountRange(GlobalEngine()->store(), codec.id(), lower_.view(), upper_.view(), size, &count);
   if (!status.ok()) return HA_POS_ERROR;
+  // Nobody needs to know of own ones where another key leaves one row, and they would have to be put in order for it.
+  const int64_t own = has_one_row ? 0 : OwnRowsIn(index, lower_.view(), upper_.view());
   // 0 would let the optimizer skip the range although rows may come.
-  return std::max<ha_rows>(1, count.rows);
+  return static_cast<ha_rows>(std::max<int64_t>(1, static_cast<int64_t>(count.rows) + own));
 }
 
 // To who asked for maintenance, and to the error log.

@@ -259,6 +259,22 @@ const ChangeIndex::Node* ChangeIndex::LastBefore(ByteView key) const {
   return node == nullptr ? Last() : Previous(node);
 }
 
+ChangeIndex::Count ChangeIndex::CountBetween(ByteView lower, ByteView upper) const {
+  Node* path[kHeightMax];
+  FindFrom(PrefixOf(lower), lower, path);
+  const Prefix end = PrefixOf(upper);
+  for (unsigned level = 0;; ++level) {
+    Count count;
+    const Node* at = path[level]->next()[level];
+    const auto is_within = [&] { return at != nullptr && IsBefore(at, end, upper); };
+    for (; count.puts + count.removals < kCountedMax && is_within(); at = at->next()[level]) {
+      ++(at->is_put ? count.puts : count.removals);
+    }
+    // One in four nodes reaches each next level.
+    if (level + 1 == height_ || !is_within()) return {count.puts << (2 * level), count.removals << (2 * level)};
+  }
+}
+
 const ChangeIndex::Node* ChangeIndex::First() const { return head_->next()[0]; }
 const ChangeIndex::Node* ChangeIndex::Next(const Node* node) const { return node->next()[0]; }
 const ChangeIndex::Node* ChangeIndex::Previous(const Node* node) const {

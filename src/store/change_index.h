@@ -73,6 +73,15 @@ class ChangeIndex {
   const Node* Next(const Node* node) const;
   const Node* Previous(const Node* node) const;
 
+  // How many keys in [lower, upper) the newest change of puts a value, and how many it removes. Exact up to kCountedMax keys; beyond that by
+  // those nodes that reach a higher level, which are drawn at random.
+  static constexpr uint64_t kCountedMax = 256;
+  struct Count {
+    uint64_t puts = 0;
+    uint64_t removals = 0;
+  };
+  Count CountBetween(ByteView lower, ByteView upper) const;
+
   // Views into the bytes.
   ByteView KeyOf(const Node* node) const;
   bool IsPut(const Node* node) const;

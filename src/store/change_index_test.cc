@@ -131,6 +131,32 @@ TEST(ChangeIndexTest, HoldsAscendingKeysAndIsUsedAgain) {
   }
 }
 
+TEST(ChangeIndexTest, CountsFewExactlyAndManyAboutRight) {
+  Bytes bytes;
+  ChangeIndex index;
+  index.Clear(&bytes.text);
+  const auto key = [](int i) { return "key" + std::to_string(100'000 + i); };
+  EXPECT_EQ(index.CountBetween(key(0), key(1)).puts, 0U);
+  std::vector<ChangeIndex::Place> places;
+  const std::optional<std::string> put("v");
+  for (int i = 0; i < 40'000; ++i) places.push_back(bytes.Append(key(i), i % 4 == 0 ? std::nullopt : put));
+  ASSERT_TRUE(index.AddAll(places, {}));
+  const auto expect_exact = [&](int begin, int end, uint64_t puts, uint64_t removals) {
+    const ChangeIndex::Count count = index.CountBetween(key(begin), key(end));
+    EXPECT_EQ(count.puts, puts);
+    EXPECT_EQ(count.removals, removals);
+  };
+  expect_exact(8, 20, 9, 3);
+  expect_exact(100, 356, 192, 64);
+  expect_exact(39'996, 50'000, 3, 1);
+  expect_exact(20, 20, 0, 0);
+  expect_exact(20, 8, 0, 0);
+  expect_exact(40'000, 50'000, 0, 0);
+  const ChangeIndex::Count many = index.CountBetween(key(100), key(30'100));
+  EXPECT_NEAR(static_cast<double>(many.puts), 22'500, 7'500);
+  EXPECT_NEAR(static_cast<double>(many.removals), 7'500, 5'000);
+}
+
 TEST(ChangeIndexTest, ManyAreSortedInPiecesForWhoMayHaveToStop) {
   Bytes bytes;
   Changes changes;

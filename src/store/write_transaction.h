@@ -58,7 +58,7 @@ class WriteTransaction {
   // Null: none.
   const PendingLoad* load() const { return load_.get(); }
 
-  // Whether the order of the changes is there. Get, OpenCursor, HasChanged and FindPut make it, or Order() by itself.
+  // Whether the order of the changes is there. Get, OpenCursor, CountChanges, HasChanged and FindPut make it, or Order() by itself.
   bool is_ordered() const { return ordered_.load(std::memory_order_acquire); }
   void Order() const {
     if (!is_ordered()) (void)OrderUnless({});
@@ -113,6 +113,12 @@ class WriteTransaction {
   uint64_t prepare_log_number() const;
   bool is_finished() const { return state_ == State::kFinished; }
   const std::string& name() const { return name_; }
+
+  // Of changes of the data family in [lower, upper). Makes the order.
+  ChangeIndex::Count CountChanges(ByteView lower, ByteView upper) const {
+    Order();
+    return index_.CountBetween(lower, upper);
+  }
 
   // Whether there is a change of this key.
   bool HasChanged(ByteView key) const;

@@ -109,6 +109,25 @@ TEST_F(OwnChangesTest, EndInManyWaysWhileOthersPutThemInOrder) {
   for (std::thread& looker : lookers) looker.join();
 }
 
+TEST_F(OwnChangesTest, ARangeCountsWhatIsPutThereLessWhatIsRemoved) {
+  Commit("b", "1");
+  Commit("c", "1");
+  auto txn = Begin();
+  EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 0);
+  ASSERT_TRUE(txn->Put(Family::kData, K("a"), "1").ok());
+  ASSERT_TRUE(txn->Put(Family::kData, K("d"), "1").ok());
+  EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 2);
+  EXPECT_EQ(txn->CountOwn(K("", 2), K("", 3)), 0);
+  ASSERT_TRUE(txn->Delete(Family::kData, K("b")).ok());
+  EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 1);
+  EXPECT_EQ(txn->CountOwn(K("b"), K("d")), -1);
+  txn->StartStatement();
+  ASSERT_TRUE(txn->Put(Family::kData, K("e"), "1").ok());
+  EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 2);
+  ASSERT_TRUE(txn->RollbackStatement().ok());
+  EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 1);
+}
+
 TEST_F(OwnChangesTest, AKeyLockedJustNowNeedsNoLookUnlessItWasRemoved) {
   Commit("there", "1");
   Commit("removed", "1");

@@ -343,6 +343,13 @@ bool Transaction::HasChanged(ByteView key) {
   return writes_->HasChanged(key);
 }
 
+int64_t Transaction::CountOwn(ByteView lower, ByteView upper) {
+  if (!writes_open_ || !HasWritten(IndexOf(lower))) return 0;
+  OrderWrites();
+  const store::ChangeIndex::Count count = writes_->CountChanges(lower, upper);
+  return static_cast<int64_t>(count.puts) - static_cast<int64_t>(count.removals);
+}
+
 bool Transaction::HasToWrite() const {
   if (HasWrites()) return true;
   return !counters_merged_ && std::ranges::any_of(tables_, [](const TableChange& change) { return !change.counters.IsZero(); });

@@ -191,6 +191,10 @@ class Transaction final : public LockOwner {
   // Whether this transaction has changed exactly this key of the data family.
   bool HasChanged(ByteView key);
 
+  // About how many entries of an index it has put into [lower, upper), less those that it has removed from there: what it adds to what is
+  // committed, where its puts are of new keys.
+  int64_t CountOwn(ByteView lower, ByteView upper);
+
   // Named savepoints; the server keeps the names. They nest: rolling back to or releasing one
   // removes all newer ones; one that was rolled back to remains. Setting one costs nothing until
   // the next change.
