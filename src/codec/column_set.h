@@ -30,6 +30,11 @@ class ColumnSet {
     first_ |= other.first_;
     for (size_t at = 0; at < rest_.size(); ++at) rest_[at] |= other.rest_[at];
   }
+  // The same.
+  void KeepOnly(const ColumnSet& other) {
+    first_ &= other.first_;
+    for (size_t at = 0; at < rest_.size(); ++at) rest_[at] &= other.rest_[at];
+  }
   void Clear() {
     first_ = 0;
     rest_.assign(rest_.size(), 0);

@@ -29,9 +29,13 @@ ColumnSet Handler::WantedColumns() const {
 }
 
 // With `keyread` the server wants only what the index holds, and will not compute the index's virtual
-// columns itself: they come from the entry even when the row has to be read (to lock it, say).
+// columns itself: they come from the entry even when the row has to be read (to lock it, say). It need not have said so of its columns:
+// while an index merge gathers positions, they still are those that it wants of the rows.
 void Handler::PlanEntry(unsigned index) {
-  const ColumnSet wanted = WantedColumns();
+  ColumnSet held = access_->columns_of(index);
+  held.AddAll(access_->columns_of(0));
+  ColumnSet wanted = WantedColumns();
+  wanted.KeepOnly(held);
   entry_plan_.emplace(access_->indexes()[index].Plan(wanted));
   covering_ = entry_plan_->complete() && !reader_.mode().locking && !WritesRows();
   if (covering_ || !access_->HasVirtualColumn(index)) return;
