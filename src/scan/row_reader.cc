@@ -126,6 +126,12 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
   }
 }
 
+Status RowReader::EntryByUniqueKey(ByteView key, ByteView* value) {
+  CAIRN_RETURN_IF_ERROR(ReadEntry(key, view()));
+  *value = entry_.view();
+  return Status::Ok();
+}
+
 Status RowReader::EntryIsCurrent(size_t index, ByteView key, ByteView primary_key, bool* current) {
   *current = true;
   if (!transaction_->HasChanged(primary_key)) return Status::Ok();

@@ -36,6 +36,13 @@ class RowReader {
   // an absent entry stays locked.
   Status ByUniqueKey(size_t index, ByteView key, StoredRow* row);
 
+  // The entry of such a key, for who wants nothing else of its row. Only of consistent reads, while the transaction has not changed the table
+  // (ChangedByTransaction). The view is valid as a StoredRow's.
+  Status EntryByUniqueKey(ByteView key, ByteView* value);
+
+  // The next look is the only one through its view (ReadMode::only_look), and so are all until Bind().
+  void SetOnlyLook() { mode_.only_look = true; }
+
   // Gives back the lock of the last call, if it was taken or made exclusive by that, for rows that a READ COMMITTED statement finds not to
   // match, or a walk not to be next: Transaction::GiveBack.
   void UnlockLast();

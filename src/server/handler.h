@@ -207,7 +207,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   int BeginStatement(THD* thd);
   int BeginUntold();
   void SetReadMode(bool locking, txn::LockMode mode, bool skip_locked);
-  void BindReader(bool is_only_look = false);
+  void BindReader();
   bool IsSequence() const;
   int CheckReadView(unsigned index);
   bool IsYoungTemporary();
@@ -248,6 +248,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   unsigned PartCount(uint key, key_part_map parts) const;
   bool IsPointKey(const uchar* key, uint part_count) const;
   bool IsOnlyLook() const;
+  bool MayReadPoint() const;
   int ReadPoint(uchar* record);
   bool GiveDuplicate(uchar* record, int* error);
   int ContinueFromPoint(uchar* record, bool forward);

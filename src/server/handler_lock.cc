@@ -108,11 +108,10 @@ bool Handler::IsYoungTemporary() {
   return ActiveTransaction().ReadView()->sequence() < access_->table().visible_since();
 }
 
-void Handler::BindReader(bool is_only_look) {
+void Handler::BindReader() {
   scan::ReadMode mode;
   mode.locking = (locking_ && !IsSequence()) || IsYoungTemporary();
   mode.skip_locked = skip_locked_;
-  mode.only_look = is_only_look;
   // READ COMMITTED lets others insert where it has read, and nobody else inserts into a temporary table.
   mode.ranges = mode.locking && ActiveTransaction().isolation() != txn::Isolation::kReadCommitted &&
                 table_share->tmp_table == NO_TMP_TABLE;

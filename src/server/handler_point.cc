@@ -19,13 +19,23 @@ bool Handler::IsPointKey(const uchar* key, uint part_count) const {
   return true;
 }
 
+// Whether a key that names at most one row is looked for without a walk. Where its entry is enough, the entry of a row that the transaction
+// has changed takes more to be told from that of the view.
+bool Handler::MayReadPoint() const { return !virtual_from_entry_ && (!covering_ || !reader_.ChangedByTransaction()); }
+
 int Handler::ReadPoint(uchar* record) {
   const unsigned index = IndexOf(active_index);
   narrowed_ = Narrowed::kToPoint;
   scan_.PassUnlocked();  // the server may have dropped a walk's last row without a word
   FoundRow row;
-  Status status = index == 0 ? reader_.ByPrimaryKey(search_key_.view(), &row.row)
-                             : reader_.ByUniqueKey(index, search_key_.view(), &row.row);
+  Status status;
+  if (covering_) {
+    row.key = search_key_.view();
+    status = reader_.EntryByUniqueKey(row.key, &row.value);
+  } else {
+    status = index == 0 ? reader_.ByPrimaryKey(search_key_.view(), &row.row)
+                        : reader_.ByUniqueKey(index, search_key_.view(), &row.row);
+  }
   if (status.Is(Status::Code::kLockBusy) && skip_locked_) status = Status::NotFound();
   return Deliver(record, status, row, HA_ERR_KEY_NOT_FOUND);
 }
@@ -76,13 +86,15 @@ int Handler::index_read_idx_map(uchar* record, uint key, const uchar* tuple, key
   const uint part_count = PartCount(key, parts);
   const bool is_point = find_flag == HA_READ_KEY_EXACT && IsPointKey(tuple, part_count);
   if (is_point) {
-    BindReader(/*is_only_look=*/index == 0 && IsOnlyLook());
+    BindReader();
     MakePlans(index, keyread_);
   }
-  if (!is_point || covering_ || virtual_from_entry_) {
+  if (!is_point || !MayReadPoint()) {
     active_index = MAX_KEY;
     return handler::index_read_idx_map(record, key, tuple, parts, find_flag);
   }
+  // By another unique key it is two looks, at the entry and at the row, unless the entry is enough.
+  if ((index == 0 || covering_) && IsOnlyLook()) reader_.SetOnlyLook();
   int error = CheckReadView(index);
   if (error == 0) {
     search_key_.Clear();
@@ -90,6 +102,7 @@ int Handler::index_read_idx_map(uchar* record, uint key, const uchar* tuple, key
     if (index != 0 || !GiveDuplicate(record, &error)) error = ReadPoint(record);
   }
   active_index = MAX_KEY;
+  covering_ = false;
   return error;
 }
 

@@ -92,9 +92,9 @@ Status Handler::DecodeRow(uchar* record, const FoundRow& row) {
   if (covering_) {
     const codec::IndexCodec& codec = access_->indexes()[IndexOf(active_index)];
     if (access_->primary().has_hidden_row_id()) {
-      search_key_.Clear();
-      CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(row.key, row.value, &search_key_));
-      CAIRN_RETURN_IF_ERROR(access_->primary().HiddenRowIdOf(search_key_.view(), &hidden_row_id_));
+      lower_.Clear();  // search_key_ may be the entry's
+      CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(row.key, row.value, &lower_));
+      CAIRN_RETURN_IF_ERROR(access_->primary().HiddenRowIdOf(lower_.view(), &hidden_row_id_));
     }
     return codec.DecodeColumns(*entry_plan_, row.key, row.value, record);
   }
@@ -275,7 +275,7 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
     if (const Status locked = LockHash(); !locked.ok()) return Fail(locked);
   }
   const bool filtered = pushed_idx_cond != nullptr && pushed_idx_cond_keyno == active_index;
-  if (find_flag == HA_READ_KEY_EXACT && !covering_ && !virtual_from_entry_ && !filtered && IsPointKey(key, part_count)) {
+  if (find_flag == HA_READ_KEY_EXACT && MayReadPoint() && !filtered && IsPointKey(key, part_count)) {
     range_begin_.Clear();
     return ReadPoint(record);
   }
