@@ -131,6 +131,10 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (IsLoaded()) return RefuseLoaded();
   if (MayHaveChangedSinceRead()) {
     const Status caught_up = CatchUp(old_record, new_record);
+    // A DELETE changes a row to what a portion of time leaves of it: it does not take that answer, and would log a change that was not made.
+    if (caught_up.Is(Status::Code::kNotFound) && thd_sql_command(ha_thd()) == SQLCOM_DELETE) {
+      return Fail(Status::NotSupported("DELETE FOR PORTION OF, of a row that a function or trigger has removed meanwhile"));
+    }
     // As if it had gone before it was read; and the server logs no change.
     if (caught_up.Is(Status::Code::kNotFound)) return HA_ERR_RECORD_IS_THE_SAME;
     if (!caught_up.ok()) return Fail(caught_up);
