@@ -145,10 +145,12 @@ size_t ExternalSorter::CountMergeable() const {
 // Merges runs into longer ones until all that are left can be read at once.
 Status ExternalSorter::ReduceRuns() {
   for (size_t count = CountMergeable(); count < runs_.size(); count = CountMergeable()) {
+    // No more than must be, so that the rest can be read at once.
+    const size_t merged_count = std::min(count, runs_.size() - count + 1);
     std::unique_ptr<SortRun> merged;
     CAIRN_RETURN_IF_ERROR(SortRun::Create(store_, &merged));
     InterruptPoll poll(options_.interrupted);
-    CAIRN_RETURN_IF_ERROR(MergeRuns(count, [&](ByteView key, ByteView value) {
+    CAIRN_RETURN_IF_ERROR(MergeRuns(merged_count, [&](ByteView key, ByteView value) {
       CAIRN_RETURN_IF_ERROR(poll.Count(key.size() + value.size()));
       return merged->Append(key, value);
     }));

@@ -267,8 +267,10 @@ ChangeIndex::Count ChangeIndex::CountBetween(ByteView lower, ByteView upper) con
     Count count;
     const Node* at = path[level]->next()[level];
     const auto is_within = [&] { return at != nullptr && IsBefore(at, end, upper); };
-    for (; count.puts + count.removals < kCountedMax && is_within(); at = at->next()[level]) {
-      ++(at->is_put ? count.puts : count.removals);
+    for (uint64_t seen = 0; seen < kCountedMax && is_within(); at = at->next()[level], ++seen) {
+      // What was put here before it was removed was not there without.
+      const bool takes_back = !at->is_put && at->older != nullptr && at->older->is_put;
+      if (!takes_back) ++(at->is_put ? count.puts : count.removals);
     }
     // One in four nodes reaches each next level.
     if (level + 1 == height_ || !is_within()) return {count.puts << (2 * level), count.removals << (2 * level)};

@@ -73,7 +73,7 @@ class ChangeIndex {
   const Node* Next(const Node* node) const;
   const Node* Previous(const Node* node) const;
 
-  // How many keys in [lower, upper) the newest change of puts a value, and how many it removes. Exact up to kCountedMax keys; beyond that by
+  // How many keys in [lower, upper) the newest change of puts a value, and how many it removes that the change before has not put. Exact up to kCountedMax keys; beyond that by
   // those nodes that reach a higher level, which are drawn at random.
   static constexpr uint64_t kCountedMax = 256;
   struct Count {

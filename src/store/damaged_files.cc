@@ -3,8 +3,10 @@
 #include "store/damaged_files.h"
 
 #include <algorithm>
+#include <set>
 
 #include "db/column_family.h"
+#include "db/compaction/compaction_picker.h"
 #include "db/db_impl/db_impl.h"
 #include "db/version_set.h"
 #include "file/filename.h"
@@ -16,9 +18,19 @@
 namespace cairn::store {
 namespace {
 
+// Of a compaction whose error names no file any of its files may be it. Those that merge the whole store are no help then.
+constexpr size_t kSuspectsMax = 64;
+
+// Level 0 goes down as a whole, and RocksDB does not look whether its files, or those that it meets, bear a mark, as no two compactions go
+// down from there at once. So one seems to, for as long as a mark is there; RocksDB counts these, and follows none.
+rocks::Compaction* SeemingCompaction() {
+  alignas(std::max_align_t) static char nothing;
+  return reinterpret_cast<rocks::Compaction*>(&nothing);
+}
+
 std::string BaseName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// Those that the error names; if it names none, any may be it.
+// Those that the error names.
 std::vector<uint64_t> NumbersOfDamaged(const std::string& error, std::span<const std::string> inputs) {
   std::vector<uint64_t> named, all;
   for (const std::string& input : inputs) {
@@ -26,7 +38,7 @@ std::vector<uint64_t> NumbersOfDamaged(const std::string& error, std::span<const
     all.push_back(number);
     if (error.find(BaseName(input)) != std::string::npos) named.push_back(number);
   }
-  return named.empty() ? all : named;
+  return named.empty() && all.size() <= kSuspectsMax ? all : named;
 }
 
 // Of the data family's keys, which begin with the index.
@@ -50,14 +62,17 @@ void DamagedFiles::NoteCompaction(rocks::DB* db, uint32_t family, const rocks::S
   std::string files;
   if (taken_count_.load() == 0) {
     for (const auto& [number, indexes] : Mark(db, family, NumbersOfDamaged(error, inputs), /*aside=*/true)) {
-      aside_.push_back({db, family, number});
+      const File file{db, family, number};
+      if (std::ranges::find(aside_, file) == aside_.end()) aside_.push_back(file);
       files += (files.empty() ? "" : ", ") + rocks::MakeTableFileName(number) + (indexes.empty() ? "" : " (" + indexes + ")");
     }
     count_.store(aside_.size(), std::memory_order_relaxed);
     last_found_us_ = SteadyTimeUs();
   }
-  reason_ = Status(Status::Code::kReadOnly, "compactions cannot read what is damaged: " + error);
-  if (log_ == nullptr) return;
+  std::string reason = "compactions cannot read what is damaged: " + error;
+  const bool is_told = taken_count_.load() != 0 && reason_.message() == reason;  // RocksDB tries again each second
+  reason_ = Status(Status::Code::kReadOnly, std::move(reason));
+  if (log_ == nullptr || is_told) return;
   log_->Log(LogLevel::kError, "a compaction has come upon damage and changed nothing: " + error +
                                   (files.empty() ? "" : "; set aside, so that others go on: " + files) +
                                   ". CHECK TABLE tells which tables it is in; docs/errors.md tells what to do");
@@ -69,10 +84,12 @@ void DamagedFiles::LetGo() {
   LetGoAll();
 }
 
-void DamagedFiles::LetGoAfter(uint64_t age_us, uint64_t now_us) {
-  if (count() == 0) return;
+bool DamagedFiles::LetGoAfter(uint64_t age_us, uint64_t now_us) {
+  if (count() == 0) return false;
   const std::lock_guard lock(mutex_);
-  if (now_us >= last_found_us_ + age_us) LetGoAll();
+  if (now_us < last_found_us_ + age_us) return false;
+  LetGoAll();
+  return true;
 }
 
 void DamagedFiles::TakeAll() {
@@ -92,7 +109,7 @@ Status DamagedFiles::reason() const {
   return Status(reason_.code(), std::string(reason_.message()));
 }
 
-// A file that another compaction has taken meanwhile is left to it: it will come upon the same.
+// A file that another compaction has taken meanwhile is left to it: it will come upon the same. Marks are taken away of all files, one by one.
 std::vector<std::pair<uint64_t, std::string>> DamagedFiles::Mark(rocks::DB* db, uint32_t family, std::span<const uint64_t> numbers,
                                                                  bool aside) {
   auto* const impl = static_cast<rocks::DBImpl*>(db->GetRootDB());
@@ -101,10 +118,14 @@ std::vector<std::pair<uint64_t, std::string>> DamagedFiles::Mark(rocks::DB* db, 
   rocks::ColumnFamilyData* const data = impl->GetVersionSet()->GetColumnFamilySet()->GetColumnFamily(family);
   if (data == nullptr) return marked;
   rocks::VersionStorageInfo* const storage = data->current()->storage_info();
+  std::set<rocks::Compaction*>& from_level0 = *data->compaction_picker()->level0_compactions_in_progress();
+  if (!aside) from_level0.erase(SeemingCompaction());
   for (int level = 0; level < storage->num_levels(); ++level) {
+    if (!aside) storage->ResetNextCompactionIndex(level);  // files that were passed over come again
     for (rocks::FileMetaData* file : storage->LevelFiles(level)) {
       if (file->being_compacted == aside || std::ranges::find(numbers, file->fd.GetNumber()) == numbers.end()) continue;
       file->being_compacted = aside;
+      if (aside && (level == 0 || level == storage->base_level())) from_level0.insert(SeemingCompaction());
       marked.emplace_back(file->fd.GetNumber(), family == 0 ? IndexesOf(*file) : "");
     }
   }

@@ -38,8 +38,8 @@ class DamagedFiles final : public rocks::EventListener {
 
   // Has compactions take them again: what was damaged may be gone, or be readable by now.
   void LetGo();
-  // The same, if none was set aside for so long. `now_us`: of a steady clock.
-  void LetGoAfter(uint64_t age_us, uint64_t now_us);
+  // The same, if none was set aside for so long: then RocksDB should be told to look for work. `now_us`: of a steady clock.
+  bool LetGoAfter(uint64_t age_us, uint64_t now_us);
 
   // While it lives all are let go, and none is set aside: a range that is compacted for somebody would wait for it for ever.
   class AllTaken {
@@ -63,6 +63,7 @@ class DamagedFiles final : public rocks::EventListener {
     rocks::DB* db;
     uint32_t family;
     uint64_t number;
+    bool operator==(const File&) const = default;
   };
 
   void TakeAll();

@@ -34,11 +34,11 @@ class DamagedFilesTest : public ::testing::Test, public StoreFixture {
       ASSERT_TRUE(Put("kkkk" + std::to_string(row), value, Durability::kOs).ok());
     }
   }
-  // All rows are in one file of the last level, whose first block is damaged.
-  void OpenDamaged() {
+  // All rows are in one file of the last level, or of level 0, whose first block is damaged.
+  void OpenDamaged(bool in_level0 = false) {
     Open();
     PutRows(0);
-    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    ASSERT_TRUE((in_level0 ? store->FlushMemtables() : store->CompactRange(Family::kData, {}, {})).ok());
     store.reset();
     ASSERT_EQ(env.Files("/db", ".sst").size(), 1u);
     ASSERT_TRUE(env.FlipBit("/db", ".sst", 100));
@@ -99,6 +99,29 @@ TEST_F(DamagedFilesTest, AFileIsSetAsideAndOthersAreCompacted) {
   EXPECT_EQ(Get("kkkk0").size(), 50'000u);
 }
 
+// RocksDB would take it again each second with all that overlaps it.
+TEST_F(DamagedFilesTest, AFileOfLevel0IsSetAside) {
+  OpenDamaged(/*in_level0=*/true);
+  FillLevel0(3);
+  AwaitLogged("set aside, so that others go on", 1);
+  FillLevel0(12);
+  while (Level0Files() > 8) std::this_thread::yield();
+  EXPECT_EQ(TimesLogged("come upon damage"), 1u) << log.text();
+  EXPECT_EQ(Number("damaged_files_set_aside"), 1u);
+}
+
+// Some files of level 0 do not meet the damaged one, and all would wait behind that which RocksDB tries first.
+TEST_F(DamagedFilesTest, NarrowFilesOfLevel0AreMergedAlso) {
+  OpenDamaged();
+  for (int i = 0; i < 16; ++i) {
+    ASSERT_TRUE(Put("aaaa", std::to_string(i)).ok());
+    if (i % 2 == 1) PutRows(i);
+    ASSERT_TRUE(store->FlushMemtables().ok());
+  }
+  AwaitLogged("set aside", 1);
+  while (Level0Files() > 8) std::this_thread::yield();
+}
+
 TEST_F(DamagedFilesTest, WritesAreRefusedBeforeAFullLevel0HoldsThemUp) {
   options.expert_family_options = "level0_slowdown_writes_trigger=10;level0_stop_writes_trigger=10";
   OpenDamaged();
@@ -114,6 +137,10 @@ TEST_F(DamagedFilesTest, WritesAreRefusedBeforeAFullLevel0HoldsThemUp) {
   EXPECT_TRUE(refused.Is(Code::kReadOnly)) << refused.ToString();
   EXPECT_NE(refused.message().find(".sst"), ByteView::npos) << refused.ToString();
   EXPECT_TRUE(Delete("a").Is(Code::kReadOnly));
+  // Tried again though nothing is written.
+  store->MindDamage(SteadyTimeUs() + 3'600'000'000);
+  AwaitLogged("set aside", 2);
+  EXPECT_EQ(store->write_gate(), WriteGate::kReadOnly);
 
   // The way out.
   ASSERT_TRUE(store->DropRange(Family::kData, "kkkk", "kkkl").ok());
@@ -122,6 +149,32 @@ TEST_F(DamagedFilesTest, WritesAreRefusedBeforeAFullLevel0HoldsThemUp) {
   EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
   EXPECT_EQ(Number("damaged_files_set_aside"), 0u);
   EXPECT_TRUE(Put("b", "1").ok());
+}
+
+TEST_F(DamagedFilesTest, WritesAreRefusedBeforeWhatIsOwedHoldsThemUp) {
+  options.expert_family_options = "soft_pending_compaction_bytes_limit=100000000;hard_pending_compaction_bytes_limit=100000000";
+  OpenDamaged();
+  FillLevel0(4);
+  AwaitLogged("set aside", 1);
+  store->MindDamage(SteadyTimeUs());
+  EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
+  options.expert_family_options = "soft_pending_compaction_bytes_limit=1000000;hard_pending_compaction_bytes_limit=1000000";
+  Reopen();
+  EXPECT_FALSE(store->SettleLoad().ok());
+  EXPECT_EQ(Number("damaged_files_set_aside"), 1u);
+  store->MindDamage(SteadyTimeUs());
+  EXPECT_EQ(store->write_gate(), WriteGate::kReadOnly);
+}
+
+// The flush of what the range has in memory would wait for a place in level 0.
+TEST_F(DamagedFilesTest, AFullLevel0HoldsUpNoCompactionOfARange) {
+  options.expert_family_options = "level0_slowdown_writes_trigger=6;level0_stop_writes_trigger=10";
+  OpenDamaged();
+  FillLevel0(4);
+  AwaitLogged("set aside", 1);
+  FillLevel0(1);
+  ASSERT_TRUE(Put("a", "1").ok());
+  EXPECT_TRUE(store->CompactRange(Family::kData, {}, {}).Is(Code::kCorruption));
 }
 
 // As a device may read again what it could not.
@@ -148,8 +201,8 @@ TEST_F(DamagedFilesTest, AFileThatIsLostKeepsNobodyFromStarting) {
   ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
   ASSERT_TRUE(Put("zzzz", "0").ok());
   ASSERT_TRUE(store->FlushMemtables().ok());
-  const std::string lost = env.Files("/db", ".sst").front();
   store.reset();
+  const std::string lost = env.Files("/db", ".sst").front();
   ASSERT_TRUE(env.rocks_env()->DeleteFile(lost).ok());
   Open();
   EXPECT_NE(log.text().find("is opened without it"), std::string::npos) << log.text();

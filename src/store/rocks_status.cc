@@ -33,6 +33,7 @@ bool IsUnreadable(const rocks::Status& status) {
   if (status.IsCorruption() || status.IsPathNotFound()) return true;
   if (!status.IsIOError() || status.subcode() == rocks::Status::kNoSpace || status.subcode() == rocks::Status::kSpaceLimit) return false;
   const std::string text = status.ToString();
+  if (text.find("Too many open files") != std::string::npos) return false;
   return text.find("While pread") != std::string::npos || text.find("for random read") != std::string::npos;
 }
 

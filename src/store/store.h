@@ -240,6 +240,7 @@ class Store {
   Status FlushForSettling();
   void StopSettling();
   bool Level0Full() const;
+  bool IsNearStop() const;
 
   std::unique_ptr<Impl> impl_;
 };

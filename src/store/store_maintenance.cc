@@ -84,6 +84,8 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end, Compacti
   rocks::Status status;
   bool ended_early;
   const DamagedFiles::AllTaken all(*impl_->damaged_files);
+  // Level 0 may stand full behind damage: a flush of the range would wait for a place that does not come, and nobody could end that.
+  options.allow_write_stall = !impl_->damaged_files->reason().ok();
   do {
     // While all compactions are being aborted another one would be aborted at once.
     { const std::lock_guard until_resumed(impl_->abort_mutex); }

@@ -239,16 +239,30 @@ Status Store::CompactInSteps(bool* fits) {
   return Status::Ok();
 }
 
-// Writers that a full level 0 holds up would wait for ever.
+// Whether RocksDB holds writers up before long, by files of level 0 or by what compactions owe.
+bool Store::IsNearStop() const {
+  rocks::ColumnFamilyHandle* const data = Handle(Family::kData);
+  if (Impl::Layout(impl_->root, data).BytesUntilStop() == 0) return true;
+  uint64_t owed_bytes = 0;
+  impl_->root->GetIntProperty(data, rocks::DB::Properties::kEstimatePendingCompactionBytes, &owed_bytes);
+  const uint64_t most_bytes = impl_->root->GetOptions(data).hard_pending_compaction_bytes_limit;
+  return most_bytes != 0 && owed_bytes >= most_bytes - most_bytes / 8;
+}
+
+// Writers would wait for ever for what is not compacted.
 void Store::MindDamage(uint64_t now_us) {
   DamagedFiles& damaged = *impl_->damaged_files;
-  const bool full = Impl::Layout(impl_->root, Handle(Family::kData)).BytesUntilStop() == 0;
-  if (!full) {
+  const bool found = damaged.count() != 0;
+  if (!found && !impl_->gate->is_damaged()) return;
+  if (!IsNearStop()) {
     impl_->gate->SetDamaged(Status::Ok());
-  } else if (damaged.count() != 0) {
+  } else if (found) {
     impl_->gate->SetDamaged(damaged.reason());
   }
-  damaged.LetGoAfter(kDamageTriedAgainUs, now_us);
+  if (!damaged.LetGoAfter(kDamageTriedAgainUs, now_us)) return;
+  // Nothing may have been written that would have RocksDB look for work. No key is empty, so this marks no file for it.
+  const rocks::Slice none;
+  impl_->root->SuggestCompactRange(Handle(Family::kData), &none, &none).PermitUncheckedError();
 }
 
 void Store::StopRelief() {

@@ -55,6 +55,7 @@ class WriteGateKeeper final : public rocks::EventListener {
   void SetCompactionsMove();
   // While level 0 stands full behind damage, for this reason, only what makes room by itself is let through. Ok: no more.
   void SetDamaged(const Status& reason);
+  bool is_damaged() const { return damaged_.load(std::memory_order_relaxed); }
 
   // What was committed cannot be shown: ends as a log does that cannot be written.
   void StopForCommitted(const Status& status);

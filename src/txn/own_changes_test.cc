@@ -121,6 +121,9 @@ TEST_F(OwnChangesTest, ARangeCountsWhatIsPutThereLessWhatIsRemoved) {
   ASSERT_TRUE(txn->Delete(Family::kData, K("b")).ok());
   EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 1);
   EXPECT_EQ(txn->CountOwn(K("b"), K("d")), -1);
+  ASSERT_TRUE(txn->Put(Family::kData, K("f"), "1").ok());
+  ASSERT_TRUE(txn->Delete(Family::kData, K("f")).ok());
+  EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 1) << "what it has put itself it takes back";
   txn->StartStatement();
   ASSERT_TRUE(txn->Put(Family::kData, K("e"), "1").ok());
   EXPECT_EQ(txn->CountOwn(K("a"), K("z")), 2);
