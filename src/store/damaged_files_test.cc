@@ -74,6 +74,7 @@ TEST_F(DamagedFilesTest, WhatSomebodyHasCompactedIsRefusedAlone) {
   EXPECT_NE(compacted.message().find(".sst"), ByteView::npos) << compacted.ToString();
   EXPECT_EQ(store->write_gate(), WriteGate::kOpen);
   EXPECT_TRUE(prepared->Commit(Durability::kSync).ok());
+  prepared.reset();
   EXPECT_TRUE(Put("a", "1").ok());
   EXPECT_EQ(TimesLogged("come upon damage"), 1u) << log.text();
   // Nor does the next start.
