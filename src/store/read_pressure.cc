@@ -20,7 +20,6 @@ void WalkAccount::Add(const WalkedEntries& walked) {
   Shard& shard = shards_[ThreadShard()];
   if (walked.in_memtable != 0) shard.in_memtable.fetch_add(walked.in_memtable, std::memory_order_relaxed);
   if (walked.in_level0 != 0) shard.in_level0.fetch_add(walked.in_level0, std::memory_order_relaxed);
-  if (walked.hidden_in_memtable != 0) shard.hidden_in_memtable.fetch_add(walked.hidden_in_memtable, std::memory_order_relaxed);
 }
 
 WalkedEntries WalkAccount::Sum() const {
@@ -28,7 +27,6 @@ WalkedEntries WalkAccount::Sum() const {
   for (const Shard& shard : shards_) {
     sum.in_memtable += shard.in_memtable.load(std::memory_order_relaxed);
     sum.in_level0 += shard.in_level0.load(std::memory_order_relaxed);
-    sum.hidden_in_memtable += shard.hidden_in_memtable.load(std::memory_order_relaxed);
   }
   return sum;
 }
@@ -91,17 +89,6 @@ uint64_t ReadPressurePolicy::CompactionAddsBytes(const ReadPressureSample& sampl
   return (sample.base_bytes + sample.level0_bytes / kOverwrittenShare) / sample.level0_files_max * missing_files;
 }
 
-uint64_t ReadPressurePolicy::LostInMemtableNs(const ReadPressureSample& sample) const {
-  const uint64_t entries = sample.base_is_last ? sample.walked.in_memtable - counted_from_.in_memtable
-                                               : sample.walked.hidden_in_memtable - counted_from_.hidden_in_memtable;
-  return entries * kNsPerMemtableEntry;
-}
-
-void ReadPressurePolicy::CountMemtableFrom(const ReadPressureSample& sample) {
-  counted_from_.in_memtable = sample.walked.in_memtable;
-  counted_from_.hidden_in_memtable = sample.walked.hidden_in_memtable;
-}
-
 uint64_t ReadPressurePolicy::LostInLevel0Ns(const ReadPressureSample& sample) const {
   const uint64_t lost_ns = (sample.walked.in_level0 - counted_from_.in_level0) * kNsPerLevel0Entry;
   return sample.base_is_last ? lost_ns : lost_ns / sample.level0_files * (sample.level0_files - 1);
@@ -111,7 +98,7 @@ Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
   Earn(sample);
   if (sample.memtable_id != memtable_id_) {
     memtable_id_ = sample.memtable_id;
-    CountMemtableFrom(sample);
+    counted_from_.in_memtable = sample.walked.in_memtable;
   }
   if (sample.oldest_level0_id != oldest_level0_id_) {
     oldest_level0_id_ = sample.oldest_level0_id;
@@ -122,9 +109,10 @@ Relief ReadPressurePolicy::Decide(const ReadPressureSample& sample) {
   // memtables wait, another would bring the writers nearer to a stop, and a compaction would do without them.
   if (sample.level0_files >= sample.level0_files_max || sample.memtables_waiting != 0) return Relief::kNone;
 
-  if (sample.memtable_bytes >= sample.memtable_bytes_min && LostInMemtableNs(sample) >= FlushPriceNs(sample) / price_share &&
+  const uint64_t lost_in_memtable = (sample.walked.in_memtable - counted_from_.in_memtable) * kNsPerMemtableEntry;
+  if (sample.base_is_last && sample.memtable_bytes >= sample.memtable_bytes_min && lost_in_memtable >= FlushPriceNs(sample) / price_share &&
       Spend(FlushAddsBytes(sample))) {
-    CountMemtableFrom(sample);
+    counted_from_.in_memtable = sample.walked.in_memtable;
     return Relief::kFlush;
   }
   if (sample.level0_files != 0 && LostInLevel0Ns(sample) >= CompactionPriceNs(sample) / price_share &&

@@ -19,15 +19,13 @@ namespace cairn::store {
 // (which all seeks pass through), hidden versions and deletions too, but older versions in a leaf of a memtable only where the walk
 // looks at them (backward, or for an older view). A seek counts as kEntriesPerSeek entries for each file of level 0. Of the entries that
 // one walk meets in the memtable the first kFreeInMemtable do not count: in a file of their own they
-// would cost a seek more instead, so short walks gain nothing by a flush. Hidden ones in the memtable are also counted apart, likewise without
-// the first of each walk; what came after its view is not among them, as others see it.
+// would cost a seek more instead, so short walks gain nothing by a flush.
 struct WalkedEntries {
   static constexpr uint64_t kEntriesPerSeek = 4;
   static constexpr uint64_t kFreeInMemtable = 16;
 
   uint64_t in_memtable = 0;
   uint64_t in_level0 = 0;
-  uint64_t hidden_in_memtable = 0;  // deletions and older versions, of in_memtable
 
   friend bool operator==(const WalkedEntries&, const WalkedEntries&) = default;
 };
@@ -60,7 +58,6 @@ class WalkAccount {
   struct alignas(64) Shard {
     std::atomic<uint64_t> in_memtable{0};
     std::atomic<uint64_t> in_level0{0};
-    std::atomic<uint64_t> hidden_in_memtable{0};
   };
   std::array<Shard, kThreadShards> shards_;
   std::atomic<uint64_t> last_load_{0};
@@ -111,8 +108,7 @@ enum class Relief : uint8_t { kNone, kFlush, kCompactLevel0 };
 //                level below it and an eighth of its own
 //
 // Where level 0 is merged into a level that is not the last, as in databases of many memtables, an entry costs no less there: it has still to be
-// merged with what lies below. So a flush leads nowhere but for what is hidden, which it drops, or has compacted where it is deletions mostly
-// (store/deletion_marks.h): that alone counts. And of what reads lose in level 0 that counts by which it has more files than one.
+// merged with what lies below. So a flush leads nowhere; and of what reads lose in level 0 that counts by which it has more files than one.
 //
 // Nobody waits for the time that this takes while nobody writes and nothing is walked: after half a second of it, a
 // sixteenth of the price is enough.
@@ -152,8 +148,6 @@ class ReadPressurePolicy {
 
  private:
   void Earn(const ReadPressureSample& sample);
-  uint64_t LostInMemtableNs(const ReadPressureSample& sample) const;
-  void CountMemtableFrom(const ReadPressureSample& sample);
   uint64_t LostInLevel0Ns(const ReadPressureSample& sample) const;
   bool IsIdle(const ReadPressureSample& sample);
   bool Spend(uint64_t bytes);

@@ -197,23 +197,6 @@ TEST_F(ReadPressurePolicyTest, AboveTheLastLevelOnlyFewerFilesAreWon) {
   EXPECT_EQ(Decide(), Relief::kCompactLevel0);
 }
 
-// A flush drops it, whatever lies below.
-TEST_F(ReadPressurePolicyTest, AboveTheLastLevelWhatIsHiddenPaysForAFlush) {
-  sample.base_is_last = false;
-  EXPECT_EQ(Decide(), Relief::kNone);
-  sample.walked.in_memtable = 10 * EntriesForFlush();
-  sample.walked.hidden_in_memtable = EntriesForFlush() - 1;
-  EXPECT_EQ(Decide(), Relief::kNone);
-  ++sample.walked.hidden_in_memtable;
-  EXPECT_EQ(Decide(), Relief::kFlush);
-  EXPECT_EQ(Decide(), Relief::kNone) << "what was read has paid once";
-  sample.memtable_id = 2;
-  sample.walked.hidden_in_memtable += EntriesForFlush();
-  EXPECT_EQ(Decide(), Relief::kNone) << "that was read in the one before";
-  sample.walked.hidden_in_memtable += EntriesForFlush();
-  EXPECT_EQ(Decide(), Relief::kFlush);
-}
-
 TEST_F(ReadPressurePolicyTest, LeavesACompactionThatIsDueAlone) {
   PutFileInLevel0();
   EXPECT_EQ(Decide(), Relief::kNone);
@@ -263,20 +246,20 @@ class ReliefTest : public ::testing::Test, public StoreFixture {
     for (int i = 0; i < kRows; ++i) batch.Put(Family::kData, Key(i), std::string(100, static_cast<char>('a' + round)));
     ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
   }
-  void Walk(bool forward, int expected_rows = kRows) {
+  void Walk(bool forward) {
     Cursor cursor;
     ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = "k", .upper_bound = "l"}, &cursor).ok());
     int rows = 0;
     for (forward ? cursor.SeekToFirst() : cursor.SeekToLast(); cursor.Valid(); forward ? cursor.Next() : cursor.Prev()) {
       ++rows;
     }
-    ASSERT_EQ(rows, expected_rows);
+    ASSERT_EQ(rows, kRows);
   }
   // Reads until the counter of what is done for reads moves.
-  void WalkUntil(const std::string& counter, uint64_t value, bool forward, int expected_rows = kRows) {
+  void WalkUntil(const std::string& counter, uint64_t value, bool forward) {
     for (int walk = 0; Number(counter) < value; ++walk) {
       ASSERT_LT(walk, 10'000);
-      ASSERT_NO_FATAL_FAILURE(Walk(forward, expected_rows));
+      ASSERT_NO_FATAL_FAILURE(Walk(forward));
       ASSERT_TRUE(store->RelieveReads(1).ok());
     }
   }
@@ -301,27 +284,6 @@ TEST_F(ReliefTest, ReadsOfAHotMemtableEndInSettledData) {
     }
     EXPECT_EQ(Number("read_driven_flushes"), flushes + 1);
     EXPECT_EQ(Number("read_driven_compactions"), compactions + 1);
-  }
-}
-
-// Whoever sees entries gains nothing by a flush to above the last level; who steps over removed ones does.
-TEST_F(ReliefTest, AboveTheLastLevelOnlyWhatIsHiddenIsFlushed) {
-  options.expert_family_options = "max_bytes_for_level_base=1000";  // less than the last level has
-  ASSERT_NO_FATAL_FAILURE(Reopen());
-  for (const bool forward : {true, false}) {
-    ASSERT_NO_FATAL_FAILURE(Write(0));
-    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
-    ASSERT_NO_FATAL_FAILURE(Write(1));
-    const uint64_t flushes = Number("read_driven_flushes");
-    for (int walk = 0; walk < 200; ++walk) {
-      ASSERT_NO_FATAL_FAILURE(Walk(forward));
-      ASSERT_TRUE(store->RelieveReads(1).ok());
-    }
-    EXPECT_EQ(Number("read_driven_flushes"), flushes);
-    Batch batch(*store);
-    for (int i = 0; i < kRows; ++i) batch.Delete(Family::kData, Key(i));
-    ASSERT_TRUE(store->Write(batch, Durability::kOs).ok());
-    ASSERT_NO_FATAL_FAILURE(WalkUntil("read_driven_flushes", flushes + 1, forward, /*expected_rows=*/0));
   }
 }
 

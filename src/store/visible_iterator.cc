@@ -164,13 +164,11 @@ void VisibleIterator::EndCountedWalk() {
   walked_.in_memtable -= free;
   walked_.in_level0 -= free;
   ended_in_memtable_ = walked_.in_memtable;
-  walked_.hidden_in_memtable -= std::min(walked_.hidden_in_memtable - ended_hidden_, WalkedEntries::kFreeInMemtable);
-  ended_hidden_ = walked_.hidden_in_memtable;
 }
 
 void VisibleIterator::Report() {
   EndCountedWalk();
-  ended_in_memtable_ = ended_hidden_ = 0;
+  ended_in_memtable_ = 0;
   walked_.in_level0 -= walked_.in_memtable;
   account_->Add(walked_);
   walked_ = WalkedEntries();
@@ -306,7 +304,6 @@ void VisibleIterator::FindForward(bool hides_skipped) {
 void VisibleIterator::CountHidden(uint64_t in_memtable) {
   const bool were_few = hidden_in_memtable_ < hidden_in_memtable_max_;
   hidden_in_memtable_ += in_memtable;
-  walked_.hidden_in_memtable += in_memtable;
   // As RocksDB's own iterator, which does so forward only: a flush drops what is hidden.
   if (were_few && hidden_in_memtable_ >= hidden_in_memtable_max_) version_->mem->MarkForFlush();
 }

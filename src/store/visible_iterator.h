@@ -174,7 +174,6 @@ class VisibleIterator final {
   WalkAccount* const account_;
   WalkedEntries walked_;  // not yet reported; in_level0 counts memtables too
   uint64_t ended_in_memtable_ = 0;  // of walked_.in_memtable, what is from walks that have ended
-  uint64_t ended_hidden_ = 0;       // of walked_.hidden_in_memtable, likewise
   uint64_t hidden_in_memtable_ = 0;  // during one move
   uint64_t hidden_in_memtable_max_ = 0;
 
