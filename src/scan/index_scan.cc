@@ -2,6 +2,7 @@
 // The walk: move, filter, lock, fetch, until a row is found or the bounds end.
 #include "scan/index_scan.h"
 
+#include <cassert>
 #include <utility>
 
 namespace cairn::scan {
@@ -328,6 +329,7 @@ Status IndexScan::CheckAgain(ByteView key, ByteView value, bool* take) {
 
 // Opens the cursor over what is committed now and moves it past the position, or to it `again`.
 Status IndexScan::Refresh(bool forward, bool again) {
+  assert(!reader_->mode().only_look);  // it would be another moment
   if (LocksRanges() && !range_.is_active()) {
     ByteBuffer above;
     above.Assign(position_.view());

@@ -40,7 +40,8 @@ class RowReader {
   // (ChangedByTransaction). The view is valid as a StoredRow's.
   Status EntryByUniqueKey(ByteView key, ByteView* value);
 
-  // The next look is the only one through its view (ReadMode::only_look), and so are all until Bind().
+  // The next look, or walk between its bounds in one direction, is the only one through its view (ReadMode::only_look), and so are all until
+  // Bind().
   void SetOnlyLook() { mode_.only_look = true; }
 
   // Gives back the lock of the last call, if it was taken or made exclusive by that, for rows that a READ COMMITTED statement finds not to

@@ -101,6 +101,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void position(const uchar* record) override;
   int cmp_ref(const uchar* a, const uchar* b) override;
   int index_init(uint key, bool sorted) override;
+  // The index that is opened next is read for the statement, which is a SELECT of this table alone that calls no stored function: one range of
+  // it, in one direction and no further than its end, and nothing else.
+  void OpenOnlyRangeNext() { opens_only_range_ = true; }
   int index_end() override;
   int prepare_range_scan(const key_range* begin, const key_range* end) override;
   int index_read_map(uchar* record, const uchar* key, key_part_map parts, ha_rkey_function find_flag) override;
@@ -361,6 +364,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool tolerates_duplicates_ = false;  // IGNORE, REPLACE, ON DUPLICATE KEY UPDATE
 
   bool scan_started_ = false;
+  bool opens_only_range_ = false;  // the next index_init
   Narrowed narrowed_ = Narrowed::kNo;
   // For estimates of one statement.
   uint key_of_one_row_ = MAX_KEY;  // a unique key that leaves the statement one row at most

@@ -199,6 +199,9 @@ int Handler::index_init(uint key, bool) {
   BindReader();
   const unsigned index = IndexOf(key);
   MakePlans(index, keyread_);
+  const bool is_only_range = std::exchange(opens_only_range_, false);
+  // Else it is a look at each row as well, or, once the transaction has changed the table, at entries.
+  if (is_only_range && (index == 0 || covering_) && !reader_.ChangedByTransaction() && IsOnlyLook()) reader_.SetOnlyLook();
   return OpenScan(index);
 }
 

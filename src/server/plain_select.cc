@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/thread_shard.h"
+#include "server/handler.h"
 #include "server/select_shape.h"
 #include "server/session.h"
 #include "server/sysvars.h"
@@ -73,6 +74,7 @@ int PlainSelect::init_scan() {
   if (thd->check_killed()) return HA_ERR_ABORTED_BY_USER;
   if (shape_.from_entries) file_->ha_start_keyread(shape_.key);
   if (IsRange()) thd->inc_status_select_range();
+  if (shape_.kind == Kind::kPrefix || shape_.kind == Kind::kRange) static_cast<Handler*>(file_)->OpenOnlyRangeNext();
   if (shape_.kind != Kind::kPoint) return file_->ha_index_init(shape_.key, true);
   first_error_ = file_->ha_index_read_idx_map(record(), shape_.key, shape_.first_key, shape_.parts, HA_READ_KEY_EXACT);
   return first_error_ == HA_ERR_KEY_NOT_FOUND || first_error_ == HA_ERR_END_OF_FILE ? 0 : first_error_;
