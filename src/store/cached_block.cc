@@ -46,6 +46,11 @@ void BlockHits::TickAll(const rocks::BlockBasedTable& file) {
   *this = BlockHits();
 }
 
+void TickMiss(const rocks::BlockBasedTable::Rep& file) {
+  rocks::RecordTick(file.ioptions.stats, rocks::BLOCK_CACHE_MISS);
+  rocks::RecordTick(file.ioptions.stats, rocks::BLOCK_CACHE_DATA_MISS);
+}
+
 bool ReadEntries(const rocks::Block& block, BlockEntries* entries) {
   if (block.size() == 0 || block.NumRestarts() == 0 || block.HasSeparatedKV() || ProtectionBytesOf(block) != 0) return false;
   entries->begin = reinterpret_cast<const uint8_t*>(block.data());
@@ -70,10 +75,11 @@ rocks::Cache::Handle* LookUpDataBlock(const rocks::BlockBasedTable::Rep& file, u
 
 bool ReadDataBlock(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const rocks::BlockHandle& handle,
                    rocks::BlockCacheLookupContext* lookup, rocks::DataBlockIter* block, BlockEntries* entries) {
+  if (table.get_rep()->table_options.block_cache != nullptr) TickMiss(*table.get_rep());
   rocks::Status status;
   table.NewDataBlockIterator<rocks::DataBlockIter>(read, handle, block, rocks::BlockType::kData, /*get_context=*/nullptr,
                                                    lookup, /*prefetch_buffer=*/nullptr, /*for_compaction=*/false,
-                                                   /*async_read=*/false, status, /*use_block_cache_for_lookup=*/true);
+                                                   /*async_read=*/false, status, /*use_block_cache_for_lookup=*/false);
   if (status.ok() && OpenBlockIter<rocks::Slice>::ReadEntries(*block, entries)) return true;
   block->Invalidate(rocks::Status::OK());
   return false;

@@ -47,6 +47,9 @@ class BlockHits final {
   uint64_t bytes_ = 0;
 };
 
+// Tells RocksDB's statistics of a data block that its file's block cache does not have.
+void TickMiss(const rocks::BlockBasedTable::Rep& file);
+
 // Where its entries lie. False: it is of another form than our settings make.
 bool ReadEntries(const rocks::Block& block, BlockEntries* entries);
 
@@ -56,14 +59,15 @@ rocks::Cache::Handle* LookUpDataBlock(const rocks::BlockBasedTable::Rep& file, u
                                       BlockHits* hits);
 
 // The same out of the file, checksums and all, which mostly brings the block into the cache. `block` holds it. False: it cannot
-// be read, or is of another form than our settings make, and nothing is held. `lookup` says who reads. Precondition: `block` is
-// new or invalidated.
+// be read, or is of another form than our settings make, and nothing is held. `lookup` says who reads. Preconditions: `block` is
+// new or invalidated; LookUpDataBlock() has just found nothing. That is the miss that is ticked here, and the cache is not asked
+// again: who was quicker meanwhile has the block in the cache, and this one is held beside it until it is released.
 bool ReadDataBlock(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const rocks::BlockHandle& handle,
                    rocks::BlockCacheLookupContext* lookup, rocks::DataBlockIter* block, BlockEntries* entries);
 
 // The same for a walk, which holds blocks in the cache: until it is released, as what LookUpDataBlock finds. Null: the handle
-// leads out of the file, the block cannot be read or is of another form, or the cache has not taken it. Precondition: the file has
-// a block cache. Thread rule: as LookUpBlock.
+// leads out of the file, the block cannot be read or is of another form, or the cache has not taken it. Preconditions: the file has
+// a block cache, where LookUpDataBlock() has just found nothing. Thread rule: as LookUpBlock.
 rocks::Cache::Handle* ReadIntoCache(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read,
                                     const rocks::BlockHandle& handle, BlockEntries* entries);
 
