@@ -11,7 +11,7 @@ class CachedBlockTest : public ::testing::Test, public FileBlocksFixture {
  protected:
   void SetUp() override {
     counts_looks_ = true;
-    options_.compression = rocks::kNoCompression;
+    options_.bottommost_compression = rocks::kNoCompression;
     ASSERT_NO_FATAL_FAILURE(Open());
     ASSERT_NO_FATAL_FAILURE(WriteFile(/*seed=*/0, /*value_bytes=*/100));
     ASSERT_NO_FATAL_FAILURE(OpenFile());

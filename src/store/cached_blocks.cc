@@ -53,13 +53,20 @@ bool CachedBlocks::StandAt(rocks::BlockBasedTableIterator* table, ByteView key) 
 
 void CachedBlocks::Stand(const rocks::BlockBasedTable& table) {
   table_ = &table;
+  reader_ = nullptr;
   is_looked_up_ = false;
 }
 
 void CachedBlocks::Stand(const HeldIndex& index) {
   Stand(index.table());
+  reader_ = &index.blocks();
   cache_ = table_->get_rep()->table_options.block_cache.get();
   separators_ = index.search().separators;
+}
+
+rocks::Cache::Handle* CachedBlocks::Read(const rocks::BlockHandle& handle, BlockEntries* entries) const {
+  rocks::Cache::Handle* const found = reader_ == nullptr ? nullptr : reader_->Read(read_, handle, entries);
+  return found != nullptr ? found : ReadIntoCache(*table_, read_, handle, entries);
 }
 
 // Stands on the block, whose handle separator i has. False: it is not here, and where this stands has not changed. If it could not
@@ -67,7 +74,7 @@ void CachedBlocks::Stand(const HeldIndex& index) {
 bool CachedBlocks::Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block) {
   const rocks::BlockBasedTable::Rep& file = *table_->get_rep();
   rocks::Cache::Handle* found = LookUpDataBlock(file, handle.offset(), &block->entries, &hits_);
-  if (found == nullptr && std::exchange(may_read_, false)) found = ReadIntoCache(*table_, read_, handle, &block->entries);
+  if (found == nullptr && std::exchange(may_read_, false)) found = Read(handle, &block->entries);
   if (found == nullptr) return false;
   block->sequence = file.get_global_seqno(rocks::BlockType::kData);
   if (next_ != nullptr) cache_->Release(std::exchange(next_, nullptr));

@@ -11,6 +11,7 @@
 #include "table/internal_iterator.h"
 
 #include "base/bytes.h"
+#include "store/block_read.h"
 #include "store/cached_block.h"
 #include "store/held_indexes.h"
 #include "store/index_separators.h"
@@ -89,11 +90,13 @@ class CachedBlocks final {
   bool ReadHandleBefore(uint32_t i, rocks::BlockHandle* handle) const {
     return separators_.ReadHandleBefore(i, handle) == IndexSeparators::Between::kNothing;
   }
+  rocks::Cache::Handle* Read(const rocks::BlockHandle& handle, BlockEntries* entries) const;
   bool Hold(uint32_t i, const rocks::BlockHandle& handle, Block* block);
 
   const rocks::ReadOptions& read_;
   bool may_read_ = false;
   const rocks::BlockBasedTable* table_ = nullptr;  // null: closed
+  const BlockReader* reader_ = nullptr;            // null: of an index that is not held for all
   rocks::Cache* cache_ = nullptr;
   IndexSeparators separators_;
   uint32_t at_ = 0;  // the separator of the block that it stands on

@@ -107,6 +107,37 @@ TEST_F(DictionaryFilesTest, LoadedRowsHaveOneOnceTheyAreCompacted) {
   ASSERT_NO_FATAL_FAILURE(ExpectAllRows());
 }
 
+// Statistics show it: RocksDB counts what it decompresses.
+TEST_F(DictionaryFilesTest, RocksDbReadsNoBlockOfAHeldIndex) {
+  ASSERT_NO_FATAL_FAILURE(WriteRows());
+  for (const bool by_cursor : {false, true}) {
+    SCOPED_TRACE(by_cursor);
+    Reopen();
+    PointReader points;
+    PinnedValue value;
+    ASSERT_TRUE(points.Get(*store, Key(0), nullptr, &value).ok());
+    points.Close();
+    EXPECT_EQ(Number("held_indexes"), 1u);
+    const uint64_t decompressed = Number("number_block_decompressed"), misses = Number("block_cache_data_miss");
+    for (int i = 100; i < kKeys; i += 100) {
+      if (by_cursor) {
+        Cursor cursor;
+        ASSERT_TRUE(store->OpenCursor(Family::kData, {.lower_bound = Key(i), .upper_bound = Key(i + 1)}, &cursor).ok());
+        cursor.SeekToFirst();
+        ASSERT_TRUE(cursor.Valid());
+        ASSERT_EQ(cursor.value(), Value(i));
+      } else {
+        ASSERT_TRUE(points.Get(*store, Key(i), nullptr, &value).ok());
+        ASSERT_EQ(value.view(), Value(i));
+        points.Close();
+      }
+    }
+    value.Reset();
+    EXPECT_EQ(Number("number_block_decompressed"), decompressed);
+    EXPECT_GT(Number("block_cache_data_miss"), misses + 50);
+  }
+}
+
 // Another setting of Zstandard is RocksDB's, without a dictionary.
 TEST_F(DictionaryFilesTest, TheyAreSmaller) {
   ASSERT_NO_FATAL_FAILURE(WriteRows());

@@ -14,7 +14,9 @@
 #include <rocksdb/advanced_cache.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/table.h>
+#include "file/random_access_file_reader.h"
 
 #include "store/block_allocator.h"
 #include "store/block_compression.h"
@@ -39,11 +41,9 @@ class CountedLooks final : public rocks::CacheWrapper {
   std::atomic<int> looks{0};
 };
 
-// A database of RocksDB's with one file of the last level. Blocks are told by their number in the file.
+// A database of RocksDB's with one file of the last level, compressed as a store does it. Blocks are told by their number in the file.
 class FileBlocksFixture {
  public:
-  static constexpr int kKeys = 8000;
-
   ~FileBlocksFixture() { Close(); }
 
   void Open() {
@@ -61,12 +61,13 @@ class FileBlocksFixture {
     options_.statistics = statistics_;
     options_.listeners = {held_};
     options_.compression_manager = NewBlockCompression();
+    options_.bottommost_compression_opts.enabled = true;
     options_.table_factory.reset(rocks::NewBlockBasedTableFactory(table_options_));
     ASSERT_TRUE(rocks::DB::Open(options_, "/file", &db_).ok());
   }
   // One file, of these rows and all there were before.
   void WriteFile(int seed, size_t value_bytes) {
-    for (int i = 0; i < kKeys; ++i) ASSERT_TRUE(db_->Put(rocks::WriteOptions(), Key(i), Value(seed + i, value_bytes)).ok());
+    for (int i = 0; i < keys_; ++i) ASSERT_TRUE(db_->Put(rocks::WriteOptions(), Key(i), Value(seed + i, value_bytes)).ok());
     rocks::CompactRangeOptions compact;
     compact.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForce;
     ASSERT_TRUE(db_->Flush(rocks::FlushOptions()).ok());
@@ -92,7 +93,7 @@ class FileBlocksFixture {
   }
 
   static std::string Key(int i) { return "key " + std::to_string(100'000 + i); }
-  // Of words that are in many rows, but hardly twice in a block.
+  // Of words that are in many rows, but hardly twice in a block. Of each second thousand half of the row is one letter.
   static std::string Value(int i, size_t bytes) {
     std::minstd_rand random(static_cast<unsigned>(i) + 1);
     std::string row;
@@ -100,6 +101,7 @@ class FileBlocksFixture {
       std::minstd_rand letters(1 + random() % 2000);
       for (int k = 0; k < 12; ++k) row += static_cast<char>('a' + letters() % 26);
     }
+    if (i / 1000 % 2 != 0) row.replace(0, bytes / 2, bytes / 2, 'x');
     return row;
   }
 
@@ -113,8 +115,21 @@ class FileBlocksFixture {
     if (found != nullptr) cache_->Release(found);
     return found != nullptr;
   }
+  std::string TextOf(rocks::Cache::Handle* handle) const {
+    const rocks::Block& block = BlockOf(rep(), handle);
+    return std::string(block.data(), block.size());
+  }
+  // As the file tells.
+  rocks::CompressionType CompressionOf(size_t i) const {
+    char type = 0;
+    rocks::Slice text;
+    const uint64_t offset = handles_[i].offset() + handles_[i].size();
+    EXPECT_TRUE(rep().file->file()->Read(offset, 1, rocks::IOOptions(), &text, &type, /*dbg=*/nullptr).ok());
+    return static_cast<rocks::CompressionType>(text[0]);
+  }
   uint64_t Ticked(rocks::Tickers ticker) const { return statistics_->getTickerCount(ticker); }
 
+  int keys_ = 8000;
   bool counts_looks_ = false;  // else the cache is as a store has it
   FaultEnvironment env_;
   std::shared_ptr<rocks::Cache> cache_;

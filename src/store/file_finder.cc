@@ -31,15 +31,19 @@ bool FileFinder::Open(const rocks::BlockBasedTable& table, const rocks::ReadOpti
   }
   own_.Forget();
   find_count_ = 0;
-  Reset(table, read, own_);
+  Reset(table, read, own_, /*reader=*/nullptr);
   return true;
 }
 
-void FileFinder::Open(const HeldIndex& index, const rocks::ReadOptions& read) { Reset(index.table(), read, index.search()); }
+void FileFinder::Open(const HeldIndex& index, const rocks::ReadOptions& read) {
+  Reset(index.table(), read, index.search(), &index.blocks());
+}
 
-void FileFinder::Reset(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const IndexSearch& search) {
+void FileFinder::Reset(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const IndexSearch& search,
+                       const BlockReader* reader) {
   table_ = &table;
   search_ = &search;
+  reader_ = reader;
   read_ = &read;
   own_sequence_ = table.get_rep()->get_global_seqno(rocks::BlockType::kData);
   has_own_sequence_ = own_sequence_ != rocks::kDisableGlobalSequenceNumber;
@@ -79,6 +83,7 @@ bool FileFinder::OpenBlock(const rocks::BlockHandle& block) {
   if (block.offset() == block_offset_) return true;
   CloseBlock();
   cached_ = LookUpDataBlock(*table_->get_rep(), block.offset(), &entries_, &hits_);
+  if (cached_ == nullptr && reader_ != nullptr) cached_ = reader_->Read(*read_, block, &entries_);
   if (cached_ == nullptr && !ReadDataBlock(*table_, *read_, block, &lookup_, &block_, &entries_)) return false;
   block_offset_ = block.offset();
   return true;

@@ -13,6 +13,7 @@
 #include "table/block_based/block_based_table_reader.h"
 
 #include "base/bytes.h"
+#include "store/block_read.h"
 #include "store/cached_block.h"
 #include "store/held_indexes.h"
 #include "store/index_search.h"
@@ -22,7 +23,7 @@
 namespace cairn::store {
 
 // What the seek of RocksDB's iterator over a file does for one key, without its calls: they are half of a read whose blocks
-// are cached. Blocks are got from the cache or the file by RocksDB, checksums and all.
+// are cached. Blocks are got from the cache or the file, checksums and all.
 //
 // An index that is held for all (HeldIndexes) need not be got, and is searched by what was learned of it; one that is
 // not is learned once some keys of one index of the server were looked for.
@@ -78,7 +79,8 @@ class FileFinder final {
   // To learn an index is worth its price from so many keys on.
   static constexpr int kFindsBeforeLearning = 5;
 
-  void Reset(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const IndexSearch& search);
+  void Reset(const rocks::BlockBasedTable& table, const rocks::ReadOptions& read, const IndexSearch& search,
+             const BlockReader* reader);
   void LearnOwn(ByteView key);
   End Search(const rocks::LookupKey& key, ByteView* value);
   bool OpenBlock(const rocks::BlockHandle& block);
@@ -89,6 +91,7 @@ class FileFinder final {
 
   const rocks::BlockBasedTable* table_ = nullptr;
   const IndexSearch* search_ = nullptr;
+  const BlockReader* reader_ = nullptr;  // null: of an index that is not held for all
   const rocks::ReadOptions* read_ = nullptr;
 
   uint64_t block_offset_ = kNoBlock;

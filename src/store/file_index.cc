@@ -23,6 +23,7 @@ bool FileIndex::Open(const CurrentVersion& version, HeldIndexes* held, const roc
   if (index == nullptr) return OpenOwn(version, read, level, file);
   table_ = &index->table();
   search_ = &index->search();
+  reader_ = &index->blocks();
   return true;
 }
 

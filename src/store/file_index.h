@@ -32,6 +32,8 @@ class FileIndex final {
   // Precondition: open.
   const rocks::BlockBasedTable& table() const { return *table_; }
   const IndexSearch& search() const { return *search_; }
+  // Null: of an index that is not held for all.
+  const BlockReader* reader() const { return reader_; }
 
  private:
   struct Own;  // of a file whose index is not held for all
@@ -39,6 +41,7 @@ class FileIndex final {
 
   const rocks::BlockBasedTable* table_ = nullptr;
   const IndexSearch* search_ = nullptr;
+  const BlockReader* reader_ = nullptr;
   std::unique_ptr<Own> own_;
 };
 

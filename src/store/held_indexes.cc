@@ -98,7 +98,9 @@ bool HeldIndexes::Make(const rocks::TableReader& reader, const rocks::ReadOption
   if (!ReadEntries(BlockOf(file, handle), &entries)) return true;
   index->search_.separators.Load(file, entries);
   index->search_.LearnAll();
-  index->bytes_ = file.table_options.block_cache->GetCharge(handle) + index->search_.learned_bytes() + sizeof(HeldIndex);
+  index->blocks_.Open(table, read);
+  index->bytes_ = file.table_options.block_cache->GetCharge(handle) + index->search_.learned_bytes() +
+                  index->blocks_.held_bytes() + sizeof(HeldIndex);
   *made = std::move(index);
   return true;
 }

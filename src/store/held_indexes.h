@@ -16,13 +16,14 @@
 #include <rocksdb/options.h>
 #include "table/block_based/block_based_table_reader.h"
 
+#include "store/block_read.h"
 #include "store/index_search.h"
 #include "store/rocksdb_fwd.h"
 
 namespace cairn::store {
 
-// An index block that stays in the block cache, which has it in its budget, and what was learned of it. Its file deletes no
-// ranges. Thread rule: any thread; nothing of it changes once HeldIndexes has given it.
+// An index block that stays in the block cache, which has it in its budget, what was learned of it, and the dictionary of the data
+// blocks, which stays there, too. Its file deletes no ranges. Thread rule: any thread; nothing of it changes once HeldIndexes has given it.
 class HeldIndex final {
  public:
   HeldIndex(const rocks::BlockBasedTable& table, std::shared_ptr<rocks::Cache> cache, rocks::Cache::Handle* handle)
@@ -33,6 +34,7 @@ class HeldIndex final {
 
   const rocks::BlockBasedTable& table() const { return table_; }
   const IndexSearch& search() const { return search_; }
+  const BlockReader& blocks() const { return blocks_; }
 
  private:
   friend class HeldIndexes;
@@ -40,6 +42,7 @@ class HeldIndex final {
   const rocks::BlockBasedTable& table_;
   const std::shared_ptr<rocks::Cache> cache_;
   rocks::Cache::Handle* const handle_;
+  BlockReader blocks_;
   uint64_t bytes_ = 0;
 };
 

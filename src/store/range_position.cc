@@ -34,7 +34,7 @@ bool RangePosition::HandleOf(uint32_t i, rocks::BlockHandle* block) const {
 }
 
 bool RangePosition::OpenFirst(const rocks::BlockHandle& handle) {
-  return first_block_.Open(table_, read_, handle, &hits_) &&
+  return first_block_.Open(table_, read_, reader_, handle, &hits_) &&
          FindPlace(first_block_.entries(), interval_, bounds_.internal_lower(), &begin_);
 }
 
@@ -80,7 +80,7 @@ bool RangePosition::CountInBlocks(const rocks::BlockHandle& first, const rocks::
   if (end < begin_.before) return false;
   in_first_ = end - begin_.before;
   if (last == nullptr) return true;
-  if (!last_block_.Open(table_, read_, *last, &hits_) ||
+  if (!last_block_.Open(table_, read_, reader_, *last, &hits_) ||
       !FindPlace(last_block_.entries(), interval_, bounds_.internal_upper(), &upper)) {
     return false;
   }

@@ -36,7 +36,7 @@ class RangePosition final {
 
   // Precondition: `index` is open.
   RangePosition(const FileIndex& index, const RangeBounds& bounds, const rocks::ReadOptions& read)
-      : table_(index.table()), search_(index.search()), bounds_(bounds), read_(read),
+      : table_(index.table()), search_(index.search()), reader_(index.reader()), bounds_(bounds), read_(read),
         interval_(index.table().get_rep()->data_block_restart_interval) {}
   RangePosition(const RangePosition&) = delete;
   RangePosition& operator=(const RangePosition&) = delete;
@@ -69,6 +69,7 @@ class RangePosition final {
 
   const rocks::BlockBasedTable& table_;
   const IndexSearch& search_;
+  const BlockReader* const reader_;
   const RangeBounds& bounds_;
   const rocks::ReadOptions& read_;
   BlockHits hits_;
