@@ -114,15 +114,15 @@ Status RowReader::ByUniqueKey(size_t index, ByteView key, StoredRow* row) {
       entry = FindEntry(key);
     }
     CAIRN_RETURN_IF_ERROR(std::move(entry));
-    ByteBuffer primary_key_now;
-    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_now));
-    if (is_same_moment && primary_key_now.view() == primary_key_.view()) {
+    primary_key_now_.Clear();
+    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(key, entry_.view(), &primary_key_now_));
+    if (is_same_moment && primary_key_now_.view() == primary_key_.view()) {
       if (found.ok()) return found;
       return Status::Corruption("an entry of index " + table_->def().indexes[index].name + " of table " +
                                 table_->def().name + " has no row");
     }
     UnlockLast();
-    primary_key_.Assign(primary_key_now.view());
+    primary_key_.Assign(primary_key_now_.view());
   }
 }
 
@@ -141,9 +141,9 @@ Status RowReader::EntryIsCurrent(size_t index, ByteView key, ByteView primary_ke
     return Status::Ok();
   }
   CAIRN_RETURN_IF_ERROR(std::move(status));
-  ByteBuffer primary_key_now;
-  CAIRN_RETURN_IF_ERROR(table_->indexes()[index].PrimaryKeyOf(key, entry_.view(), &primary_key_now));
-  *current = primary_key_now.view() == primary_key;
+  primary_key_now_.Clear();
+  CAIRN_RETURN_IF_ERROR(table_->indexes()[index].PrimaryKeyOf(key, entry_.view(), &primary_key_now_));
+  *current = primary_key_now_.view() == primary_key;
   return Status::Ok();
 }
 

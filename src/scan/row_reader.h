@@ -100,6 +100,7 @@ class RowReader {
   ReadMode mode_;
   txn::LockResult lock_;
   ByteBuffer primary_key_;
+  ByteBuffer primary_key_now_;  // of the entry looked at last, to compare; nobody gets a view of it
   store::PointReader points_;
   store::PointReader entry_points_;
   store::PinnedValue row_;
