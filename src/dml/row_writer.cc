@@ -195,16 +195,17 @@ Status RowWriter::ClaimUniqueKey(size_t index) {
 Status RowWriter::LockDuplicate(size_t index, txn::LockOptions options) {
   const codec::IndexCodec& codec = table_->indexes()[index];
   duplicate_index_ = index;
+  // Copied, as what was found is valid until the next read.
   duplicate_primary_key_.Clear();
   CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &duplicate_primary_key_));
   if (!changes_duplicates_) options.mode = txn::LockMode::kShared;
   txn::LockResult lock;
   CAIRN_RETURN_IF_ERROR(transaction_->Lock(duplicate_primary_key_.view(), options, &lock));
-  Status status = transaction_->Get(Family::kData, new_entry_.key.view(), View::kNewest, &found_);
+  Status status = transaction_->GetBy(&points_, new_entry_.key.view(), View::kNewest, /*is_newly_locked=*/false, &found_);
   if (status.ok()) {
-    ByteBuffer now;
-    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &now));
-    if (now.view() == duplicate_primary_key_.view()) return Status::DuplicateKey();
+    primary_key_now_.Clear();
+    CAIRN_RETURN_IF_ERROR(codec.PrimaryKeyOf(new_entry_.key.view(), found_.view(), &primary_key_now_));
+    if (primary_key_now_.view() == duplicate_primary_key_.view()) return Status::DuplicateKey();
     status = Status::NotFound();
   }
   if (status.Is(Status::Code::kNotFound)) transaction_->GiveBack(lock);

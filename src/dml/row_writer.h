@@ -156,6 +156,7 @@ class RowWriter {
   store::PinnedValue found_;
   size_t duplicate_index_ = 0;
   ByteBuffer duplicate_primary_key_;
+  ByteBuffer primary_key_now_;   // of the entry in the way, once the row that it led to is locked
   bool has_duplicate_ = false;   // found_ is its row
   uint64_t duplicate_mark_ = 0;  // the transaction's change_mark() then
 };
