@@ -250,8 +250,7 @@ Status RowWriter::InsertClaimed(const RowRef& row) {
 
 // With its entries; the primary key is new_primary_'s.
 Status RowWriter::PutRow(const RowRef& row) {
-  row_value_.Clear();
-  table_->rows().Encode(row.record, &row_value_);
+  EncodeValue(row);
   CAIRN_RETURN_IF_ERROR(InsertKey(new_primary_.view(), row_value_.view()));
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     new_entry_.key.Clear();
@@ -331,8 +330,7 @@ Status RowWriter::CompareWithView(const RowRef& old_row) {
   if (!transaction_->IsViewBehind() || transaction_->HasChanged(old_primary_.view())) return Status::Ok();
   Status status = transaction_->Get(Family::kData, old_primary_.view(), View::kConsistent, &found_);
   if (!status.ok() && !status.Is(Status::Code::kNotFound)) return status;
-  row_value_.Clear();
-  table_->rows().Encode(old_row.record, &row_value_);
+  EncodeValue(old_row);
   newer_than_view_ = !status.ok() || found_.view() != row_value_.view();
   return Status::Ok();
 }
@@ -365,22 +363,21 @@ Status RowWriter::Update(const RowRef& old_row, const RowRef& new_row, const cod
   return status;
 }
 
-// Without its entries; the primary key is new_primary_'s, and stays.
+// Without its entries; the primary key is new_primary_'s, and stays, in its spelling also.
 Status RowWriter::PutChangedRow(const RowRef& row) {
-  row_value_.Clear();
-  table_->rows().Encode(row.record, &row_value_);
+  EncodeValue(row);
   return transaction_->Put(Family::kData, new_primary_.view(), row_value_.view());
 }
 
 // With its entries; the primary keys are old_primary_'s and new_primary_'s.
 Status RowWriter::ReplaceRow(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched) {
-  row_value_.Clear();
-  table_->rows().Encode(new_row.record, &row_value_);
-  if (primary_changed_) CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
-  const bool is_new_key = primary_changed_ || MayRespellPrimary(touched);
-  CAIRN_RETURN_IF_ERROR(is_new_key
-                            ? InsertKey(new_primary_.view(), row_value_.view())
-                            : transaction_->Put(Family::kData, new_primary_.view(), row_value_.view()));
+  if (primary_changed_ || MayRespellPrimary(touched)) {
+    EncodeValue(new_row);
+    if (primary_changed_) CAIRN_RETURN_IF_ERROR(transaction_->Delete(Family::kData, old_primary_.view()));
+    CAIRN_RETURN_IF_ERROR(InsertKey(new_primary_.view(), row_value_.view()));
+  } else {
+    CAIRN_RETURN_IF_ERROR(PutChangedRow(new_row));
+  }
   for (size_t index = 1; index < table_->indexes().size(); ++index) {
     // A primary key that only changed its spelling under the collation keeps its bytes, but an
     // entry holds the spelling beside them.

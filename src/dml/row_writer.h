@@ -98,6 +98,10 @@ class RowWriter {
   };
 
   void EncodePrimary(const RowRef& row, ByteBuffer* key) const;
+  void EncodeValue(const RowRef& row) {
+    row_value_.Clear();
+    table_->rows().Encode(row.record, &row_value_);
+  }
   void EncodePrimaries(const RowRef& old_row, const RowRef& new_row, const codec::ColumnSet& touched);
   bool KeepsPrimary(const RowRef& new_row) const;
   Status LockAndFind(ByteView key, txn::LockResult* lock);
