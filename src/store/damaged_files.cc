@@ -3,7 +3,7 @@
 #include "store/damaged_files.h"
 
 #include <algorithm>
-#include <set>
+#include <vector>
 
 #include "db/column_family.h"
 #include "db/compaction/compaction_picker.h"
@@ -49,6 +49,49 @@ std::string IndexesOf(const rocks::FileMetaData& file) {
   return from == to ? "index " + std::to_string(from) : "indexes " + std::to_string(from) + " to " + std::to_string(to);
 }
 
+// Calls `change` for a family while none of its files is chosen, and has RocksDB reckon anew which level is due.
+template <typename Change>
+void ChangeMarks(rocks::DB* db, uint32_t family, const Change& change) {
+  auto* const impl = static_cast<rocks::DBImpl*>(db->GetRootDB());
+  const rocks::InstrumentedMutexLock lock(impl->mutex());
+  rocks::ColumnFamilyData* const data = impl->GetVersionSet()->GetColumnFamilySet()->GetColumnFamily(family);
+  if (data == nullptr) return;
+  rocks::VersionStorageInfo& storage = *data->current()->storage_info();
+  change(storage, *data->compaction_picker()->level0_compactions_in_progress());
+  storage.ComputeCompactionScore(data->ioptions(), data->GetLatestMutableCFOptions(), data->GetFullHistoryTsLow());
+}
+
+// Gives those that were marked, with what they hold. A file that another compaction has taken meanwhile is left to it: it will come upon
+// the same.
+std::vector<std::pair<uint64_t, std::string>> Mark(rocks::DB* db, uint32_t family, std::span<const uint64_t> numbers) {
+  std::vector<std::pair<uint64_t, std::string>> marked;
+  ChangeMarks(db, family, [&](const rocks::VersionStorageInfo& storage, std::set<rocks::Compaction*>& from_level0) {
+    for (int level = 0; level < storage.num_levels(); ++level) {
+      for (rocks::FileMetaData* const file : storage.LevelFiles(level)) {
+        const uint64_t number = file->fd.GetNumber();
+        if (file->being_compacted || std::ranges::find(numbers, number) == numbers.end()) continue;
+        file->being_compacted = true;
+        if (level == 0 || level == storage.base_level()) from_level0.insert(SeemingCompaction());
+        marked.emplace_back(number, family == 0 ? IndexesOf(*file) : "");
+      }
+    }
+  });
+  return marked;
+}
+
+// `numbers`: all that are marked in the family.
+void TakeMarksAway(rocks::DB* db, uint32_t family, const std::set<uint64_t>& numbers) {
+  ChangeMarks(db, family, [&](rocks::VersionStorageInfo& storage, std::set<rocks::Compaction*>& from_level0) {
+    from_level0.erase(SeemingCompaction());
+    for (int level = 0; level < storage.num_levels(); ++level) {
+      storage.ResetNextCompactionIndex(level);  // files that were passed over come again
+      for (rocks::FileMetaData* const file : storage.LevelFiles(level)) {
+        if (numbers.contains(file->fd.GetNumber())) file->being_compacted = false;
+      }
+    }
+  });
+}
+
 }  // namespace
 
 void DamagedFiles::OnCompactionCompleted(rocks::DB* db, const rocks::CompactionJobInfo& compaction) {
@@ -61,12 +104,10 @@ void DamagedFiles::NoteCompaction(rocks::DB* db, uint32_t family, const rocks::S
   const std::lock_guard lock(mutex_);
   std::string files;
   if (taken_count_.load() == 0) {
-    for (const auto& [number, indexes] : Mark(db, family, NumbersOfDamaged(error, inputs), /*aside=*/true)) {
-      const File file{db, family, number};
-      if (std::ranges::find(aside_, file) == aside_.end()) aside_.push_back(file);
+    for (const auto& [number, indexes] : Mark(db, family, NumbersOfDamaged(error, inputs))) {
+      if (aside_[{db, family}].insert(number).second) count_.fetch_add(1, std::memory_order_relaxed);
       files += (files.empty() ? "" : ", ") + rocks::MakeTableFileName(number) + (indexes.empty() ? "" : " (" + indexes + ")");
     }
-    count_.store(aside_.size(), std::memory_order_relaxed);
     last_found_us_ = SteadyTimeUs();
   }
   std::string reason = "compactions cannot read what is damaged: " + error;
@@ -99,7 +140,7 @@ void DamagedFiles::TakeAll() {
 }
 
 void DamagedFiles::LetGoAll() {
-  for (const File& file : aside_) Mark(file.db, file.family, std::span(&file.number, 1), /*aside=*/false);
+  for (const auto& [family, numbers] : aside_) TakeMarksAway(family.first, family.second, numbers);
   aside_.clear();
   count_.store(0, std::memory_order_relaxed);
 }
@@ -107,30 +148,6 @@ void DamagedFiles::LetGoAll() {
 Status DamagedFiles::reason() const {
   const std::lock_guard lock(mutex_);
   return Status(reason_.code(), std::string(reason_.message()));
-}
-
-// A file that another compaction has taken meanwhile is left to it: it will come upon the same. Marks are taken away of all files, one by one.
-std::vector<std::pair<uint64_t, std::string>> DamagedFiles::Mark(rocks::DB* db, uint32_t family, std::span<const uint64_t> numbers,
-                                                                 bool aside) {
-  auto* const impl = static_cast<rocks::DBImpl*>(db->GetRootDB());
-  std::vector<std::pair<uint64_t, std::string>> marked;
-  const rocks::InstrumentedMutexLock lock(impl->mutex());
-  rocks::ColumnFamilyData* const data = impl->GetVersionSet()->GetColumnFamilySet()->GetColumnFamily(family);
-  if (data == nullptr) return marked;
-  rocks::VersionStorageInfo* const storage = data->current()->storage_info();
-  std::set<rocks::Compaction*>& from_level0 = *data->compaction_picker()->level0_compactions_in_progress();
-  if (!aside) from_level0.erase(SeemingCompaction());
-  for (int level = 0; level < storage->num_levels(); ++level) {
-    if (!aside) storage->ResetNextCompactionIndex(level);  // files that were passed over come again
-    for (rocks::FileMetaData* file : storage->LevelFiles(level)) {
-      if (file->being_compacted == aside || std::ranges::find(numbers, file->fd.GetNumber()) == numbers.end()) continue;
-      file->being_compacted = aside;
-      if (aside && (level == 0 || level == storage->base_level())) from_level0.insert(SeemingCompaction());
-      marked.emplace_back(file->fd.GetNumber(), family == 0 ? IndexesOf(*file) : "");
-    }
-  }
-  storage->ComputeCompactionScore(data->ioptions(), data->GetLatestMutableCFOptions(), data->GetFullHistoryTsLow());
-  return marked;
 }
 
 }  // namespace cairn::store

@@ -5,11 +5,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <rocksdb/db.h>
 #include <rocksdb/listener.h>
@@ -59,23 +60,14 @@ class DamagedFiles final : public rocks::EventListener {
   Status reason() const;
 
  private:
-  struct File {
-    rocks::DB* db;
-    uint32_t family;
-    uint64_t number;
-    bool operator==(const File&) const = default;
-  };
-
   void TakeAll();
   void LetGoAll();
-  // Marks files, or takes marks away, and gives those of which it was done, with what they hold.
-  static std::vector<std::pair<uint64_t, std::string>> Mark(rocks::DB* db, uint32_t family, std::span<const uint64_t> numbers, bool aside);
 
   LogSink* const log_;
   std::atomic<int> taken_count_{0};
   std::atomic<size_t> count_{0};
-  mutable std::mutex mutex_;   // before RocksDB's
-  std::vector<File> aside_;    // guarded by mutex_, as the next two are
+  mutable std::mutex mutex_;  // before RocksDB's
+  std::map<std::pair<rocks::DB*, uint32_t>, std::set<uint64_t>> aside_;  // numbers by family; guarded by mutex_, as the next two are
   uint64_t last_found_us_ = 0;
   Status reason_;
 };
