@@ -106,8 +106,8 @@ class WriteGateKeeper final : public rocks::EventListener {
   std::atomic<uint64_t> unclaimed_bytes_{UINT64_MAX};  // free, and not to be taken by compactions that run
   std::atomic<bool> low_space_{false};
   std::atomic<bool> compactions_stuck_{false};
-  std::atomic<bool> damaged_{false};
   std::atomic<uint64_t> removable_bytes_{0};  // while they are
+  std::atomic<bool> damaged_{false};
   std::atomic<bool> failed_{false};
   std::atomic<bool> wal_failed_{false};
   std::atomic<uint32_t> taking_over_{0};
