@@ -324,7 +324,7 @@ int Handler::index_read_map(uchar* record, const uchar* key, key_part_map parts,
     case HA_READ_PREFIX_LAST:
       lower_.Assign(search_key_.view());
       upper_.Assign(past.view());
-      narrowed_ = Narrowed::kToPrefix;
+      narrowed_ = Narrowed::kToRange;  // who reads on backward wants no more than these
       forward = false;
       break;
     default:
