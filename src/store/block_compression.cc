@@ -7,6 +7,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include "store/compression_effort.h"
+#include "store/learned_dictionaries.h"
 #include "store/zstd_blocks.h"
 #include "store/zstd_decompressor.h"
 
@@ -68,7 +69,7 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
 
   std::unique_ptr<rocks::Compressor> GetCompressor(const rocks::CompressionOptions& options,
                                                    rocks::CompressionType type) override {
-    if (IsOurZstd(options, type)) return NewZstdBlocks(/*learns=*/false);
+    if (IsOurZstd(options, type)) return NewZstdBlocks(nullptr);
     return CompressionManagerWrapper::GetCompressor(options, type);
   }
   std::unique_ptr<rocks::Compressor> GetCompressorForSST(const rocks::FilterBuildingContext& context,
@@ -77,7 +78,7 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
     // Files above the last level are merged again soon. Those of loads, which count as such, have several threads that compress, as have
     // an expert's who asks for them: RocksDB has but one for a file whose blocks had to wait.
     const bool learns = context.is_bottommost && options.max_dict_buffer_bytes != 0 && options.parallel_threads <= 1;
-    if (IsOurZstd(options, type)) return NewZstdBlocks(learns);
+    if (IsOurZstd(options, type)) return NewZstdBlocks(learns ? learned_ : nullptr);
     auto compressor = GetCompressor(options, type);
     // What is written to the last level stays, and nearly all data is there. A level from 1 on would be LZ4HC's.
     const bool is_tried = type == rocks::kLZ4Compression && options.max_dict_bytes == 0 && !context.is_bottommost &&
@@ -105,6 +106,7 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
            options.max_compressed_bytes_per_kb > 0;
   }
 
+  const std::shared_ptr<LearnedDictionaries> learned_ = std::make_shared<LearnedDictionaries>();
   const std::shared_ptr<rocks::Decompressor> zstd_decompressor_;
 };
 

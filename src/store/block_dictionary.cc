@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A cheap dictionary shows whether a good one is worth its time.
+// What is known is tried first; then a cheap dictionary shows whether a good one is worth its time.
 #include "store/block_dictionary.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <zdict.h>
 
@@ -11,10 +12,8 @@
 namespace cairn::store {
 namespace {
 
-// One of so many samples is kept from the first dictionary, to try it with.
+// One of so many samples is kept from the dictionaries, to try them with.
 constexpr size_t kTriedShare = 6;
-// It pays if it takes off one of so many bytes. Random digits lose less: their bytes' frequencies, which each block tells else.
-constexpr size_t kGainShare = 32;
 
 // What blocks take, each by itself; 0 when there is no memory to find out.
 size_t CompressedBytes(std::string_view blocks, std::span<const size_t> block_bytes, std::string_view dictionary, int level) {
@@ -55,25 +54,31 @@ std::string Trained(std::string_view samples, std::span<const size_t> block_byte
   return Made(std::move(dictionary), bytes);
 }
 
-bool Pays(std::string_view samples, std::span<const size_t> block_bytes, int level) {
-  const size_t tried_count = block_bytes.size() / kTriedShare;
-  if (tried_count == 0) return false;
-  const std::span<const size_t> known = block_bytes.first(block_bytes.size() - tried_count);
-  size_t known_bytes = 0;
-  for (const size_t bytes : known) known_bytes += bytes;
-  const std::string dictionary = Untrained(samples.substr(0, known_bytes), known, level);
-  if (dictionary.empty()) return false;
-  const std::string_view tried = samples.substr(known_bytes);
-  const size_t without = CompressedBytes(tried, block_bytes.last(tried_count), {}, level);
-  const size_t with = CompressedBytes(tried, block_bytes.last(tried_count), dictionary, level);
-  return without != 0 && with != 0 && with + without / kGainShare <= without;
-}
-
 }  // namespace
 
-std::string MakeBlockDictionary(std::string_view samples, std::span<const size_t> block_bytes, int level) {
-  if (samples.size() < kDictionarySampleBytesMin || !Pays(samples, block_bytes, level)) return {};
-  return Trained(samples, block_bytes);
+std::shared_ptr<const BlockDictionary> MakeBlockDictionary(std::string_view samples, std::span<const size_t> block_bytes, int level,
+                                                           std::shared_ptr<const BlockDictionary> known) {
+  const size_t tried_count = block_bytes.size() / kTriedShare;
+  if (samples.size() < kDictionarySampleBytesMin || tried_count == 0) return nullptr;
+  const std::span<const size_t> learned_bytes = block_bytes.first(block_bytes.size() - tried_count);
+  const std::span<const size_t> tried_bytes = block_bytes.last(tried_count);
+  size_t bytes = 0;
+  for (const size_t block : learned_bytes) bytes += block;
+  const std::string_view learned = samples.substr(0, bytes);
+  const std::string_view tried = samples.substr(bytes);
+  const size_t without = CompressedBytes(tried, tried_bytes, {}, level);
+  const auto trial = [&](std::string_view dictionary) {
+    const size_t with = dictionary.empty() ? 0 : CompressedBytes(tried, tried_bytes, dictionary, level);
+    return DictionaryTrial{.without = without, .with = with};
+  };
+  if (known != nullptr) {
+    const DictionaryTrial now = trial(known->bytes);
+    if (now.Pays() && now.IsAsGoodAs(known->trial)) return known;
+  }
+  if (!trial(Untrained(learned, learned_bytes, level)).Pays()) return nullptr;
+  BlockDictionary made{.bytes = Trained(learned, learned_bytes), .trial = {}};
+  made.trial = trial(made.bytes);
+  return made.trial.Pays() ? std::make_shared<const BlockDictionary>(std::move(made)) : nullptr;
 }
 
 }  // namespace cairn::store

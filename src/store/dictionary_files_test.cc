@@ -7,6 +7,7 @@
 
 #include <rocksdb/env.h>
 
+#include "store/block_dictionary.h"
 #include "store/point_reader.h"
 #include "store/sorted_load.h"
 #include "store/store_testing.h"
@@ -21,12 +22,12 @@ class DictionaryFilesTest : public ::testing::Test, public StoreFixture {
   static constexpr int kKeys = 8000;
 
   static std::string Key(int i) { return std::string("\0\0\0\1", 4) + std::to_string(100'000 + i); }
-  // Of words that are in many rows, but hardly twice in a block.
-  static std::string Value(int i) {
+  // Of words that are in many rows of its kind, but hardly twice in a block.
+  static std::string Value(int i, unsigned kind = 0) {
     std::minstd_rand random(static_cast<unsigned>(i) + 1);
     std::string row;
     for (int word = 0; word < 10; ++word) {
-      std::minstd_rand letters(1 + random() % 2000);
+      std::minstd_rand letters(1 + 10'000 * kind + random() % 2000);
       for (int k = 0; k < 12; ++k) row += static_cast<char>('a' + letters() % 26);
     }
     return row;
@@ -38,6 +39,15 @@ class DictionaryFilesTest : public ::testing::Test, public StoreFixture {
     for (int i = 0; i < kKeys; ++i) batch.Put(Family::kData, Key(i), Value(i));
     ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
     ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  }
+  // All rows anew, with values that no row had before; what the file's dictionary begins with, or nothing.
+  std::string ReplaceRows(int generation, unsigned kind) {
+    Batch batch(*store);
+    for (int i = 0; i < kKeys; ++i) batch.Put(Family::kData, Key(i), Value(generation * kKeys + i, kind));
+    EXPECT_TRUE(store->Write(batch, Durability::kSync).ok());
+    EXPECT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    FindFile();
+    return dictionary_ == std::string::npos ? "" : text_.substr(dictionary_, kBlockDictionaryBytes / 2);
   }
   void LoadRows() {
     Open();
@@ -136,6 +146,18 @@ TEST_F(DictionaryFilesTest, RocksDbReadsNoBlockOfAHeldIndex) {
     EXPECT_EQ(Number("number_block_decompressed"), decompressed);
     EXPECT_GT(Number("block_cache_data_miss"), misses + 50);
   }
+}
+
+TEST_F(DictionaryFilesTest, FilesOfAnIndexShareOneUntilItsRowsChange) {
+  ASSERT_NO_FATAL_FAILURE(Open());
+  const std::string first = ReplaceRows(0, 0);
+  ASSERT_FALSE(first.empty());
+  EXPECT_EQ(ReplaceRows(1, 0), first);
+  EXPECT_EQ(Get(Key(kKeys - 1)), Value(2 * kKeys - 1));
+  const std::string changed = ReplaceRows(2, 1);
+  EXPECT_FALSE(changed.empty());
+  EXPECT_NE(changed, first);
+  EXPECT_EQ(Get(Key(kKeys - 1)), Value(3 * kKeys - 1, 1));
 }
 
 // Another setting of Zstandard is RocksDB's, without a dictionary.

@@ -10,6 +10,7 @@
 
 #include "store/block_dictionary.h"
 #include "store/compression_effort.h"
+#include "store/learned_dictionaries.h"
 #include "store/zstd_context.h"
 #include "util/coding.h"
 
@@ -58,15 +59,16 @@ class Area final : public rocks::Compressor::WorkingArea {
 
 class ZstdBlocks final : public rocks::Compressor {
  public:
-  ZstdBlocks(bool learns, std::string dictionary) : learns_(learns), dictionary_(std::move(dictionary)) {}
+  ZstdBlocks(std::shared_ptr<LearnedDictionaries> learned, std::string dictionary)
+      : learned_(std::move(learned)), dictionary_(std::move(dictionary)) {}
   ~ZstdBlocks() override { delete spare_.load(std::memory_order_relaxed); }
 
   const char* Name() const override { return "CairnZstdBlocks"; }
   rocks::CompressionType GetPreferredCompressionType() const override { return rocks::kZSTD; }
-  std::unique_ptr<rocks::Compressor> Clone() const override { return std::make_unique<ZstdBlocks>(learns_, dictionary_); }
+  std::unique_ptr<rocks::Compressor> Clone() const override { return std::make_unique<ZstdBlocks>(learned_, dictionary_); }
 
   DictConfig GetDictGuidance(rocks::CacheEntryRole role) const override {
-    if (!learns_ || role != rocks::CacheEntryRole::kDataBlock) return DictDisabled();
+    if (learned_ == nullptr || role != rocks::CacheEntryRole::kDataBlock) return DictDisabled();
     return DictSampling{kDictionarySampleBytesMax};
   }
   rocks::Slice GetSerializedDict() const override { return dictionary_; }
@@ -74,12 +76,12 @@ class ZstdBlocks final : public rocks::Compressor {
   // Null stands for this one as it is.
   std::unique_ptr<rocks::Compressor> MaybeCloneSpecialized(rocks::CacheEntryRole, DictConfigArgs&& config) const override {
     std::string dictionary;
-    if (const auto* samples = std::get_if<DictSamples>(&config)) {
-      dictionary = MakeBlockDictionary(samples->sample_data, samples->sample_lens, kZstdLevel);
+    if (const auto* samples = std::get_if<DictSamples>(&config); samples != nullptr && learned_ != nullptr) {
+      dictionary = learned_->For(samples->sample_data, samples->sample_lens, kZstdLevel);
     } else if (auto* given = std::get_if<DictPreDefined>(&config)) {
       dictionary = std::move(given->dict_data);
     }
-    return dictionary == dictionary_ ? nullptr : std::make_unique<ZstdBlocks>(learns_, std::move(dictionary));
+    return dictionary == dictionary_ ? nullptr : std::make_unique<ZstdBlocks>(learned_, std::move(dictionary));
   }
 
   ManagedWorkingArea ObtainWorkingArea() override { return {new Area(dictionary_), this}; }
@@ -113,13 +115,15 @@ class ZstdBlocks final : public rocks::Compressor {
     return bytes;
   }
 
-  const bool learns_;
+  const std::shared_ptr<LearnedDictionaries> learned_;
   const std::string dictionary_;
   std::atomic<Area*> spare_{nullptr};
 };
 
 }  // namespace
 
-std::unique_ptr<rocks::Compressor> NewZstdBlocks(bool learns) { return std::make_unique<ZstdBlocks>(learns, std::string()); }
+std::unique_ptr<rocks::Compressor> NewZstdBlocks(std::shared_ptr<LearnedDictionaries> learned) {
+  return std::make_unique<ZstdBlocks>(std::move(learned), std::string());
+}
 
 }  // namespace cairn::store

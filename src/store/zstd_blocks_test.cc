@@ -9,6 +9,7 @@
 
 #include "store/block_compression.h"
 #include "store/block_dictionary.h"
+#include "store/learned_dictionaries.h"
 
 namespace cairn::store {
 namespace {
@@ -78,7 +79,7 @@ class ZstdBlocksTest : public ::testing::Test {
     return decompressor->DecompressBlock(args, block.data()).ok() ? block : "damaged";
   }
 
-  const std::unique_ptr<rocks::Compressor> plain_ = NewZstdBlocks(/*learns=*/true);
+  const std::unique_ptr<rocks::Compressor> plain_ = NewZstdBlocks(std::make_shared<LearnedDictionaries>());
   std::mt19937 random_{1};
 };
 
@@ -90,7 +91,7 @@ TEST_F(ZstdBlocksTest, DataBlocksOnlyWantADictionary) {
     EXPECT_TRUE(std::holds_alternative<rocks::Compressor::DictDisabled>(plain_->GetDictGuidance(role)));
   }
   EXPECT_TRUE(plain_->GetSerializedDict().empty());
-  const auto none = NewZstdBlocks(/*learns=*/false)->GetDictGuidance(Role::kDataBlock);
+  const auto none = NewZstdBlocks(nullptr)->GetDictGuidance(Role::kDataBlock);
   EXPECT_TRUE(std::holds_alternative<rocks::Compressor::DictDisabled>(none));
 }
 

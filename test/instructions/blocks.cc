@@ -9,6 +9,7 @@
 #include "operations.h"
 #include "store/block_compression.h"
 #include "store/block_dictionary.h"
+#include "store/learned_dictionaries.h"
 #include "store/zstd_blocks.h"
 
 namespace cairn::instructions {
@@ -45,7 +46,7 @@ class BlockWithDictionary {
       samples.sample_data += rows;
       samples.sample_lens.push_back(rows.size());
     }
-    const auto plain = store::NewZstdBlocks(/*learns=*/true);
+    const auto plain = store::NewZstdBlocks(std::make_shared<store::LearnedDictionaries>());
     const auto compressor = plain->MaybeCloneSpecialized(kRole, std::move(samples));
     Require(compressor != nullptr);
     dictionary_ = compressor->GetSerializedDict().ToString();
