@@ -3,6 +3,7 @@
 #include "store/block_compression.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <rocksdb/filter_policy.h>
 
@@ -61,9 +62,9 @@ class Lz4Blocks final : public rocks::CompressorWrapper {
 
 class BlockCompression final : public rocks::CompressionManagerWrapper {
  public:
-  BlockCompression()
+  explicit BlockCompression(std::shared_ptr<rocks::Cache> cache)
       : CompressionManagerWrapper(rocks::GetBuiltinV2CompressionManager()),
-        zstd_decompressor_(NewZstdDecompressor(wrapped_->GetDecompressorOptimizeFor(rocks::kZSTD))) {}
+        zstd_decompressor_(NewZstdDecompressor(wrapped_->GetDecompressorOptimizeFor(rocks::kZSTD), std::move(cache))) {}
 
   const char* Name() const override { return "CairnBlockCompression"; }
 
@@ -112,6 +113,8 @@ class BlockCompression final : public rocks::CompressionManagerWrapper {
 
 }  // namespace
 
-std::shared_ptr<rocks::CompressionManager> NewBlockCompression() { return std::make_shared<BlockCompression>(); }
+std::shared_ptr<rocks::CompressionManager> NewBlockCompression(std::shared_ptr<rocks::Cache> cache) {
+  return std::make_shared<BlockCompression>(std::move(cache));
+}
 
 }  // namespace cairn::store

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <rocksdb/advanced_compression.h>
+#include <rocksdb/cache.h>
 
 #include "store/rocksdb_fwd.h"
 
@@ -18,7 +19,10 @@ namespace cairn::store {
 //   data in which it does so for one block in ten or fewer, up to half of these are left too.
 // The blocks are such as RocksDB makes and reads by itself.
 //
+// `cache` is charged for dictionaries that are ready to read with, once for equal ones
+// (store/ready_dictionaries.h). Without it (null) each reader counts its own as its memory.
+//
 // Threads: any; one may serve many families, but of one store only: index ids are a store's.
-std::shared_ptr<rocks::CompressionManager> NewBlockCompression();
+std::shared_ptr<rocks::CompressionManager> NewBlockCompression(std::shared_ptr<rocks::Cache> cache = nullptr);
 
 }  // namespace cairn::store

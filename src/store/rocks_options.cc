@@ -48,7 +48,7 @@ rocks::BlockBasedTableOptions TableOptions(const StoreOptions& options, std::sha
   return table;
 }
 
-void SetCompression(rocks::ColumnFamilyOptions* family) {
+void SetCompression(rocks::ColumnFamilyOptions* family, const std::shared_ptr<rocks::Cache>& cache) {
   // LZ4 from the first flush on, and in the level that takes in level 0; what gets farther is merged less often, and stays longer.
   family->compression_per_level.assign(family->num_levels, rocks::kZSTD);
   std::fill_n(family->compression_per_level.begin(), 2, rocks::kLZ4Compression);
@@ -57,7 +57,7 @@ void SetCompression(rocks::ColumnFamilyOptions* family) {
   family->bottommost_compression_opts.level = kZstdLevel;
   // Of a file's blocks, what waits in memory until they have a dictionary. With a whole file it would take 1 % less.
   family->bottommost_compression_opts.max_dict_buffer_bytes = 4 * kMiB;
-  family->compression_manager = NewBlockCompression();
+  family->compression_manager = NewBlockCompression(cache);
 }
 
 rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::BlockBasedTableOptions& table) {
@@ -85,7 +85,7 @@ rocks::ColumnFamilyOptions DataFamily(const StoreOptions& options, const rocks::
   family.memtable_max_range_deletions = 100;
   family.optimize_filters_for_hits = false;  // unique checks mostly miss
   family.table_properties_collector_factories.push_back(NewDeletionMarks());
-  SetCompression(&family);
+  SetCompression(&family, table.block_cache);
   if (options.paranoid) {
     family.memtable_protection_bytes_per_key = 8;
     family.block_protection_bytes_per_key = 8;

@@ -15,12 +15,13 @@ namespace {
 
 class WithDictionary final : public rocks::DecompressorWrapper {
  public:
-  WithDictionary(std::unique_ptr<rocks::Decompressor> rocksdbs, ReadyDictionary dictionary)
-      : DecompressorWrapper(std::move(rocksdbs)), dictionary_(std::move(dictionary)) {}
+  WithDictionary(std::unique_ptr<rocks::Decompressor> rocksdbs, ReadyDictionary dictionary, bool is_charged)
+      : DecompressorWrapper(std::move(rocksdbs)), dictionary_(std::move(dictionary)), is_charged_(is_charged) {}
 
   const char* Name() const override { return "CairnZstdWithDictionary"; }
   size_t ApproximateOwnedMemoryUsage() const override {
-    return wrapped_->ApproximateOwnedMemoryUsage() + sizeof(*this) + ZSTD_sizeof_DDict(dictionary_.get());
+    const size_t shared_bytes = is_charged_ ? 0 : ZSTD_sizeof_DDict(dictionary_.get());
+    return wrapped_->ApproximateOwnedMemoryUsage() + sizeof(*this) + shared_bytes;
   }
 
   rocks::Status DecompressBlock(const Args& args, char* output) override {
@@ -36,11 +37,13 @@ class WithDictionary final : public rocks::DecompressorWrapper {
 
  private:
   const ReadyDictionary dictionary_;
+  const bool is_charged_;  // by itself, once for all who share it
 };
 
 class ZstdDecompressor final : public rocks::DecompressorWrapper {
  public:
-  using DecompressorWrapper::DecompressorWrapper;
+  ZstdDecompressor(std::shared_ptr<rocks::Decompressor> rocksdbs, std::shared_ptr<rocks::Cache> cache)
+      : DecompressorWrapper(std::move(rocksdbs)), dictionaries_(std::move(cache)) {}
 
   const char* Name() const override { return "CairnZstdDecompressor"; }
 
@@ -49,7 +52,7 @@ class ZstdDecompressor final : public rocks::DecompressorWrapper {
     if (!status.ok()) return status;
     // RocksDB's tells of each block that the dictionary is damaged, where it is that, or does without memory.
     auto ready = dictionaries_.Of({dictionary.data(), dictionary.size()});
-    if (ready != nullptr) *clone = std::make_unique<WithDictionary>(std::move(*clone), std::move(ready));
+    if (ready != nullptr) *clone = std::make_unique<WithDictionary>(std::move(*clone), std::move(ready), dictionaries_.charges());
     return status;
   }
 
@@ -59,8 +62,9 @@ class ZstdDecompressor final : public rocks::DecompressorWrapper {
 
 }  // namespace
 
-std::shared_ptr<rocks::Decompressor> NewZstdDecompressor(std::shared_ptr<rocks::Decompressor> rocksdbs) {
-  return std::make_shared<ZstdDecompressor>(std::move(rocksdbs));
+std::shared_ptr<rocks::Decompressor> NewZstdDecompressor(std::shared_ptr<rocks::Decompressor> rocksdbs,
+                                                         std::shared_ptr<rocks::Cache> cache) {
+  return std::make_shared<ZstdDecompressor>(std::move(rocksdbs), std::move(cache));
 }
 
 }  // namespace cairn::store

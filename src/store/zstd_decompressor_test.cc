@@ -9,6 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <rocksdb/advanced_cache.h>
+#include <rocksdb/cache.h>
+
 #include "store/block_compression.h"
 #include "store/block_dictionary.h"
 
@@ -84,6 +87,31 @@ TEST_F(ZstdDecompressorTest, ADictionaryIsMadeReadyAndCounted) {
   std::unique_ptr<rocks::Decompressor> rocksdbs;
   ASSERT_TRUE(rocks::GetBuiltinV2CompressionManager()->GetDecompressor()->MaybeCloneForDict(dictionary_, &rocksdbs).ok());
   EXPECT_GT(Reader(dictionary_)->ApproximateOwnedMemoryUsage(), rocksdbs->ApproximateOwnedMemoryUsage() + (20 << 10));
+}
+
+// The cache has those of a file each as entries; what they share it is charged for by itself.
+TEST_F(ZstdDecompressorTest, EqualDictionariesAreReadyAndChargedOnce) {
+  const auto cache = rocks::HyperClockCacheOptions(32 << 20, 0).MakeSharedCache();
+  const auto manager = NewBlockCompression(cache);
+  const auto reader = [&] {
+    std::unique_ptr<rocks::Decompressor> made;
+    EXPECT_TRUE(manager->GetDecompressor()->MaybeCloneForDict(dictionary_, &made).ok());
+    return made;
+  };
+  const size_t usage = cache->GetUsage();
+  auto first = reader();
+  const size_t ready_bytes = cache->GetUsage() - usage;
+  EXPECT_GT(ready_bytes, dictionary_.size() + (20 << 10));
+  EXPECT_LT(first->ApproximateOwnedMemoryUsage(), 1000U);
+  const auto second = reader();
+  EXPECT_LT(second->ApproximateOwnedMemoryUsage(), 1000U);
+  EXPECT_EQ(cache->GetUsage(), usage + ready_bytes);
+  first.reset();
+  EXPECT_EQ(cache->GetUsage(), usage + ready_bytes);
+  const std::string block = Rows();
+  std::string read;
+  EXPECT_TRUE(Read(second.get(), Compress(block, rocks::kZSTD), rocks::kZSTD, &read).ok());
+  EXPECT_EQ(read, block);
 }
 
 TEST_F(ZstdDecompressorTest, EachWayToAReaderLeadsToIt) {
