@@ -11,6 +11,7 @@
 #include "store/point_reader.h"
 #include "store/sorted_load.h"
 #include "store/store_testing.h"
+#include "store/words_testing.h"
 
 namespace cairn::store {
 namespace {
@@ -26,10 +27,7 @@ class DictionaryFilesTest : public ::testing::Test, public StoreFixture {
   static std::string Value(int i, unsigned kind = 0) {
     std::minstd_rand random(static_cast<unsigned>(i) + 1);
     std::string row;
-    for (int word = 0; word < 10; ++word) {
-      std::minstd_rand letters(1 + 10'000 * kind + random() % 2000);
-      for (int k = 0; k < 12; ++k) row += static_cast<char>('a' + letters() % 26);
-    }
+    for (int word = 0; word < 10; ++word) row += DrawWord(&random, kind);
     return row;
   }
 

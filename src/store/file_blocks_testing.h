@@ -25,6 +25,7 @@
 #include "store/fault_environment.h"
 #include "store/held_indexes.h"
 #include "store/tickers.h"
+#include "store/words_testing.h"
 
 namespace cairn::store {
 
@@ -97,10 +98,7 @@ class FileBlocksFixture {
   static std::string Value(int i, size_t bytes) {
     std::minstd_rand random(static_cast<unsigned>(i) + 1);
     std::string row;
-    while (row.size() < bytes) {
-      std::minstd_rand letters(1 + random() % 2000);
-      for (int k = 0; k < 12; ++k) row += static_cast<char>('a' + letters() % 26);
-    }
+    while (row.size() < bytes) row += DrawWord(&random);
     if (i / 1000 % 2 != 0) row.replace(0, bytes / 2, bytes / 2, 'x');
     return row;
   }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/endian.h"
+#include "store/words_testing.h"
 #include "store/zstd_blocks.h"
 
 namespace cairn::store {
@@ -42,11 +43,7 @@ class LearnedDictionariesTest : public ::testing::Test {
   // Rows of words that all blocks of a kind have, and digits.
   std::string Block(IndexId index, unsigned kind) {
     std::string block = Head(index);
-    while (block.size() < kBlockBytes) {
-      std::minstd_rand word(1 + 10'000 * kind + random_() % 2000);
-      for (int i = 0; i < 12; ++i) block += static_cast<char>('a' + word() % 26);
-      block += std::to_string(random_() % 1000);
-    }
+    FillWithWords(kBlockBytes, &random_, &block, kind);
     return block;
   }
   Samples File(IndexId index, unsigned kind, size_t bytes = kFileBytes) {

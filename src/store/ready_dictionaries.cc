@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/endian.h"
@@ -64,15 +65,7 @@ ReadyDictionaries::Charge::~Charge() {
 
 ReadyDictionary ReadyDictionaries::From(const std::shared_ptr<const Tables>& tables) { return {tables, tables->tables()}; }
 
-std::shared_ptr<const ReadyDictionaries::Tables> ReadyDictionaries::FindKept(std::string_view dictionary) {
-  const auto found =
-      std::ranges::find_if(kept_, [&](const auto& kept) { return kept != nullptr && kept->dictionary() == dictionary; });
-  if (found == kept_.end()) return nullptr;
-  std::rotate(kept_.begin(), found, found + 1);
-  return kept_.front();
-}
-
-std::shared_ptr<const ReadyDictionaries::Tables> ReadyDictionaries::FindShared(std::string_view dictionary) const {
+std::shared_ptr<const ReadyDictionaries::Tables> ReadyDictionaries::Find(std::string_view dictionary) const {
   const auto [begin, end] = shared_.equal_range(NumberOf(dictionary));
   for (auto at = begin; at != end; ++at) {
     auto tables = at->second.tables.lock();
@@ -81,8 +74,12 @@ std::shared_ptr<const ReadyDictionaries::Tables> ReadyDictionaries::FindShared(s
   return nullptr;
 }
 
+// In its own place if it has one, else in that of the one that was asked for longest ago.
 void ReadyDictionaries::Keep(std::shared_ptr<const Tables> tables) {
-  for (auto& kept : kept_) std::swap(kept, tables);
+  auto place = std::ranges::find(kept_, tables);
+  if (place == kept_.end()) place = std::prev(kept_.end());
+  *place = std::move(tables);
+  std::rotate(kept_.begin(), place, place + 1);
 }
 
 // Not all are gone over for one: of sixteen it waits for others, and is charged meanwhile.
@@ -96,16 +93,17 @@ void ReadyDictionaries::ForgetThoseThatAreGone() {
 ReadyDictionary ReadyDictionaries::Of(std::string_view dictionary) {
   {
     const std::lock_guard lock(mutex_);
-    auto found = FindKept(dictionary);
-    if (found == nullptr && (found = FindShared(dictionary)) != nullptr) Keep(found);
-    if (found != nullptr) return From(found);
+    if (const auto found = Find(dictionary)) {
+      Keep(found);
+      return From(found);
+    }
   }
   OwnTables own(ZSTD_createDDict(dictionary.data(), dictionary.size()));
   if (own == nullptr) return nullptr;
   auto made = std::make_shared<const Tables>(dictionary, std::move(own), gone_);
   Charge charge(cache_, made->bytes());
   const std::lock_guard lock(mutex_);
-  if (const auto found = FindShared(dictionary)) return From(found);
+  if (const auto found = Find(dictionary)) return From(found);
   Keep(made);
   ForgetThoseThatAreGone();
   shared_.emplace(NumberOf(dictionary), Shared{.tables = made, .charge = std::move(charge)});

@@ -64,8 +64,7 @@ class ReadyDictionaries final {
   };
 
   static ReadyDictionary From(const std::shared_ptr<const Tables>& tables);
-  std::shared_ptr<const Tables> FindKept(std::string_view dictionary);
-  std::shared_ptr<const Tables> FindShared(std::string_view dictionary) const;
+  std::shared_ptr<const Tables> Find(std::string_view dictionary) const;
   void Keep(std::shared_ptr<const Tables> tables);
   void ForgetThoseThatAreGone();
 

@@ -10,6 +10,7 @@
 #include "store/block_compression.h"
 #include "store/block_dictionary.h"
 #include "store/learned_dictionaries.h"
+#include "store/words_testing.h"
 
 namespace cairn::store {
 namespace {
@@ -25,11 +26,7 @@ class ZstdBlocksTest : public ::testing::Test {
   // Rows of words that other blocks have too, so that most of a block is new to itself only.
   std::string Rows() {
     std::string block;
-    while (block.size() < kBlockBytes) {
-      std::minstd_rand word(1 + random_() % 2000);
-      for (int i = 0; i < 12; ++i) block += static_cast<char>('a' + word() % 26);
-      block += std::to_string(random_() % 1000);
-    }
+    FillWithWords(kBlockBytes, &random_, &block);
     return block;
   }
   std::string Digits() {

@@ -13,6 +13,7 @@
 
 #include "store/block_compression.h"
 #include "store/learned_dictionaries.h"
+#include "store/words_testing.h"
 #include "store/zstd_blocks.h"
 
 namespace cairn::store {
@@ -30,11 +31,7 @@ void Require(bool done) {
 // Rows of words that all files have.
 std::string Rows(std::minstd_rand* random) {
   std::string block;
-  while (block.size() < kBlockBytes) {
-    std::minstd_rand word(1 + (*random)() % 2000);
-    for (int i = 0; i < 12; ++i) block += static_cast<char>('a' + word() % 26);
-    block += std::to_string((*random)() % 1000);
-  }
+  FillWithWords(kBlockBytes, random, &block);
   return block;
 }
 

@@ -14,6 +14,7 @@
 
 #include "store/block_compression.h"
 #include "store/block_dictionary.h"
+#include "store/words_testing.h"
 
 namespace cairn::store {
 namespace {
@@ -36,11 +37,7 @@ class ZstdDecompressorTest : public ::testing::Test {
 
   std::string Rows() {
     std::string block;
-    while (block.size() < kBlockBytes) {
-      std::minstd_rand word(1 + random_() % 2000);
-      for (int i = 0; i < 12; ++i) block += static_cast<char>('a' + word() % 26);
-      block += std::to_string(random_() % 1000);
-    }
+    FillWithWords(kBlockBytes, &random_, &block);
     return block;
   }
 
