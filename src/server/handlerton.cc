@@ -127,7 +127,9 @@ Status FlushPositionsElsewhere() {
 // synced ends the process. Who comes while another one syncs shares the next sync. But where positions are here and in another engine, what comes
 // before and what comes after may be in that one alone, and a loss of power could take the earlier one: after the next start the replica would
 // go on behind both.
-Status CommitInTurn(THD* thd, Session* session) {
+//
+// An engine that commits after this one lets the next one on, or the server does.
+Status CommitInTurn(THD* thd, Session* session, bool is_last) {
   const store::Durability durability = engine::DurabilityOf(FlushSetting());
   const bool is_sync = durability == store::Durability::kSync;
   const bool is_durable_in_turn = is_sync && HasPositionIn(GlobalHandlerton()) && HasPositionElsewhere();
@@ -138,8 +140,14 @@ Status CommitInTurn(THD* thd, Session* session) {
   }
   const bool syncs_later = is_sync && !is_durable_in_turn;
   CAIRN_RETURN_IF_ERROR(session->Commit(syncs_later ? store::Durability::kOs : durability));
-  thd_wakeup_subsequent_commits(thd, 0);
+  if (is_last) thd_wakeup_subsequent_commits(thd, 0);
   return syncs_later ? GlobalEngine()->store().SyncWal() : Status::Ok();
+}
+
+// Whether no other engine is to commit its part of the transaction after this one.
+bool IsLastToCommit(const THD* thd, bool all) {
+  const Ha_trx_info& part = thd->ha_data[GlobalHandlerton()->slot].ha_info[all ? 1 : 0];
+  return !part.is_started() || part.next() == nullptr;
 }
 
 int Commit(handlerton*, THD* thd, bool all) {
@@ -150,6 +158,7 @@ int Commit(handlerton*, THD* thd, bool all) {
     return 0;
   }
   if (session->EndsXa()) return CommitOwnXa(thd, session);
+  session->LetNextOn();
   Status status;
   // Who waits for a commit that was refused must hear of it, or a replica goes on past what it has not: the server tells them then. Where
   // nothing was changed, the engine that has the changes may not have committed them yet, and lets others on itself.
@@ -158,7 +167,7 @@ int Commit(handlerton*, THD* thd, bool all) {
     status = std::move(session->ordered_outcome);
     if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   } else if (thd->wait_for_commit_ptr != nullptr && session->transaction().HasWrites()) {
-    status = CommitInTurn(thd, session);
+    status = CommitInTurn(thd, session, IsLastToCommit(thd, all));
   } else {
     status = session->Commit(engine::DurabilityOf(FlushSetting()));
   }
@@ -199,6 +208,7 @@ int Rollback(handlerton*, THD* thd, bool all) {
   if (!EndsTransaction(thd, all)) return RaiseError(thd, session->RollbackStatement());
   // The binary log may have had it committed before it found that it cannot write what belongs to it.
   session->committed_in_order = false;
+  session->LetNextOn();
   return session->EndsXa() ? RollbackOwnXa(thd, session) : RaiseError(thd, session->Rollback());
 }
 
@@ -217,10 +227,13 @@ bool IsForBinaryLog(const THD* thd) {
 //
 // A user's is no longer the worker's once it is prepared, and a transaction before it in the stream that wants its rows could not have it killed.
 // The binary log waits for its turn, too, but comes later where another engine was changed first.
-int TakeTurn(THD* thd, bool is_users, store::Durability* durability) {
+//
+// Who comes next is not let on before this is committed here, though another engine may have its part committed first.
+int TakeTurn(THD* thd, Session* session, bool is_users, store::Durability* durability) {
   if (thd->rgi_slave == nullptr || thd->wait_for_commit_ptr == nullptr) return 0;
   if (!is_users && IsForBinaryLog(thd)) return 0;
   if (thd->wait_for_prior_commit() != 0) return 1;
+  if (!is_users) session->KeepNextWaiting();
   if (*durability != store::Durability::kSync) return 0;
   // Other engines may have prepared before the wait.
   if (!opt_bin_log) return RaiseError(thd, FlushPositionsElsewhere());
@@ -245,7 +258,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
   const XID_STATE& xa = thd->transaction->xid_state;
   // XA COMMIT ... ONE PHASE is in the binary log under the server's own XID, and by that the next start decides.
   const bool is_users = xa.is_explicit_XA() && thd_sql_command(thd) != SQLCOM_XA_COMMIT;
-  if (TakeTurn(thd, is_users, &durability) != 0) return 1;
+  if (TakeTurn(thd, session, is_users, &durability) != 0) return 1;
   const Status status = is_users ? session->PrepareXa(NameOfXid(*xa.get_xid()), durability)
                                  : session->Prepare(NameOfXid(thd->transaction->implicit_xid), durability);
   session->HandOver();

@@ -160,6 +160,10 @@ Status Session::Rollback() {
   return status;
 }
 
+void Session::LetNextOn() {
+  if (turn_ != nullptr) thd_->resume_subsequent_commits(std::exchange(turn_, nullptr));
+}
+
 Status Session::CommitAndContinue(store::Durability durability) {
   const txn::Isolation isolation = transaction_->isolation();
   CAIRN_RETURN_IF_ERROR(Commit(durability));

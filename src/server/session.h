@@ -116,6 +116,12 @@ class Session {
   void HandOver() { handed_over_.store(true, std::memory_order_release); }
   void TakeOver() const { (void)handed_over_.load(std::memory_order_acquire); }
 
+  // Of a replica's worker: until LetNextOn(), no engine's commit lets on who waits for this transaction. Another one that has its part committed
+  // first would, and what comes next could be seen and be durable before this engine's part. Precondition: it is committed or rolled back here next.
+  void KeepNextWaiting() { turn_ = thd_->suspend_subsequent_commits(); }
+  // From here on engines let on who waits; does not do so itself.
+  void LetNextOn();
+
   // The outcome of a commit that was made in commit_ordered, told to commit() later.
   bool committed_in_order = false;
   Status ordered_outcome;
@@ -148,6 +154,7 @@ class Session {
   std::vector<CursorHolder*> holders_;
   std::weak_ptr<const bulk::SortMemory::Share> sort_memory_;
   std::atomic<bool> handed_over_{false};
+  wait_for_commit* turn_ = nullptr;  // the server's, from KeepNextWaiting() to LetNextOn()
   std::string xa_name_;      // of what PrepareXa() has prepared, until TakeXa()
   int64_t xa_query_id_ = 0;  // the server's number of the statement that has
 };
