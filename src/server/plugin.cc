@@ -65,12 +65,14 @@ int Start(void* plugin) {
   std::unique_ptr<engine::Engine> engine;
   HideDirectory(options.directory);
   Status status = CheckWitness(WitnessPath(), options.directory);
-  const bool missed = !status.ok();
+  const bool is_missed = status.Is(Status::Code::kIoError);
   if (status.ok()) status = engine::Engine::Start(options, &engine);
   if (!status.ok()) {
     sql_print_error("CAIRN: cannot start on %s: %s", options.directory.c_str(), status.ToString().c_str());
-    if (!mysqld_server_started && (missed || HoldsStore(options.directory))) {
-      sql_print_error("CAIRN: the server does not start without the engine, because its tables exist. Mend the cause above. After a crash a "
+    bool holds = false;
+    if (!options.directory.empty()) (void)FindStore(options.directory, &holds);
+    if (!mysqld_server_started && (is_missed || holds)) {
+      sql_print_error("CAIRN: the server does not start without the engine, because its tables exist or may exist. Mend the cause above. After a crash a "
                       "start without the plugin would lose what the binary log knows of its transactions");
       unireg_abort(1);
     }

@@ -82,7 +82,8 @@ engine::EngineOptions StartOptions() {
   engine::EngineOptions options;
   char path[FN_REFLEN];
   fn_format(path, data_directory, mysql_real_data_home, "", MY_RELATIVE_PATH | MY_UNPACK_FILENAME);
-  options.directory = path;
+  // As a path an empty name would be the server's data directory.
+  if (data_directory != nullptr && *data_directory != '\0') options.directory = path;
   options.memory_bytes = memory_bytes == 0 ? 0 : std::max(memory_bytes, kMemoryBytesMin);
   options.expert_db_options = expert_db_options;
   options.expert_family_options = expert_family_options;

@@ -57,23 +57,49 @@ Status WriteDurably(const std::string& path, const std::string& text) {
   return SyncAndClose(file) ? Status::Ok() : Refused("sync", path);
 }
 
+constexpr const char* kNoDirectory =
+    "cairn_data_dir is empty. In a file of options # begins a comment: put a name that has one into quotation marks, or leave the option out";
+
+// As mariadb-upgrade (mariadb-check --fix-db-names) writes the name of a folder that it takes for a database of an old version.
+std::string NameAsDatabase(std::string directory) {
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+  const size_t name = directory.rfind('/') + 1;  // 0 without one
+  std::string renamed = directory.substr(0, name);
+  for (const char letter : directory.substr(name)) renamed += letter == '#' ? std::string("@0023") : std::string(1, letter);
+  return renamed;
+}
+
 }  // namespace
 
-bool HoldsStore(const std::string& directory) {
-  if (access((directory + "/CURRENT").c_str(), F_OK) == 0) return true;
+Status FindStore(const std::string& directory, bool* holds) {
+  *holds = true;
+  if (access((directory + "/CURRENT").c_str(), F_OK) == 0) return Status::Ok();
   std::error_code failed;
   for (std::filesystem::directory_iterator at(directory, failed), end; at != end; at.increment(failed)) {
-    if (store::IsDataFileOrLog(at->path().filename().string())) return true;
+    if (store::IsDataFileOrLog(at->path().filename().string())) return Status::Ok();
   }
-  return false;
+  *holds = failed && failed != std::errc::no_such_file_or_directory && failed != std::errc::not_a_directory;
+  return *holds ? Status::IoError("cannot look into " + directory + ": " + failed.message()) : Status::Ok();
 }
 
 Status CheckWitness(const std::string& path, const std::string& directory) {
-  if ((access(path.c_str(), F_OK) != 0 && errno == ENOENT) || HoldsStore(directory)) return Status::Ok();
+  const bool is_first = access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+  if (directory.empty() && is_first) return Status::InvalidArgument(kNoDirectory);
+  bool holds = false;
+  if (!directory.empty()) {
+    Status found = FindStore(directory, &holds);
+    if (is_first || (found.ok() && holds)) return Status::Ok();
+    if (!found.ok()) return found;
+  }
   std::string recorded = TextOf(path);
   while (!recorded.empty() && recorded.back() == '\n') recorded.pop_back();
-  return Status::IoError("this server keeps tables in " + (recorded.empty() ? "a store" : recorded) + ", but " + directory +
-                         " holds no store. Bring it back, or remove the file " + path + " to begin with an empty one");
+  const std::string keeps = "this server keeps tables in " + (recorded.empty() ? "a store" : recorded) + ", but ";
+  if (directory.empty()) return Status::IoError(keeps + kNoDirectory);
+  const std::string renamed = NameAsDatabase(directory);
+  if (FindStore(renamed, &holds).ok() && holds) {
+    return Status::IoError(keeps + "it is in " + renamed + " now, as if it were a database whose name was to be upgraded. Move it back to " + directory);
+  }
+  return Status::IoError(keeps + directory + " holds no store. Bring it back, or remove the file " + path + " to begin with an empty one");
 }
 
 Status WriteWitness(const std::string& path, const std::string& directory) {

@@ -41,6 +41,12 @@ class WitnessTest : public ::testing::Test {
     return found.st_ino;
   }
 
+  static bool Holds(const std::string& directory) {
+    bool holds = false;
+    EXPECT_TRUE(FindStore(directory, &holds).ok()) << directory;
+    return holds;
+  }
+
   std::string scratch, path, store;
 };
 
@@ -66,14 +72,61 @@ TEST_F(WitnessTest, AStoreThatHasLostFilesHasNotGone) {
   ASSERT_TRUE(WriteWitness(path, store).ok());
   for (const char* name : {"LOG", "CAIRN_FORMAT", "MANIFEST-000001", "OPTIONS-000007", "12.sst.tmp", ".log", "x1.log"}) {
     std::ofstream(store + "/" + name) << "x";
-    EXPECT_FALSE(HoldsStore(store)) << name;
+    EXPECT_FALSE(Holds(store)) << name;
     EXPECT_TRUE(CheckWitness(path, store).Is(Code::kIoError)) << name;
   }
   for (const char* name : {"000012.sst", "1000000.log"}) {
     std::ofstream(store + "/" + name) << "x";
-    EXPECT_TRUE(HoldsStore(store)) << name;
+    EXPECT_TRUE(Holds(store)) << name;
     EXPECT_TRUE(CheckWitness(path, store).ok()) << name;
     std::filesystem::remove(store + "/" + name);
+  }
+}
+
+TEST_F(WitnessTest, NoDirectoryAndAFileHoldNone) {
+  EXPECT_FALSE(Holds(scratch + "/none"));
+  std::ofstream(scratch + "/file") << "x";
+  EXPECT_FALSE(Holds(scratch + "/file"));
+}
+
+// A link to itself, as root may look into all else.
+TEST_F(WitnessTest, WhatCannotBeLookedIntoMayHoldOne) {
+  const std::string loop = scratch + "/loop";
+  std::filesystem::create_symlink(loop, loop);
+  bool holds = false;
+  EXPECT_TRUE(FindStore(loop, &holds).Is(Code::kIoError));
+  EXPECT_TRUE(holds);
+  EXPECT_TRUE(CheckWitness(path, loop).ok()) << "a first start, which opens it and says what is wrong";
+  ASSERT_TRUE(WriteWitness(path, loop).ok());
+  const Status status = CheckWitness(path, loop);
+  EXPECT_TRUE(status.Is(Code::kIoError));
+  EXPECT_NE(status.message().find("cannot look into " + loop), std::string_view::npos) << status.ToString();
+  EXPECT_EQ(status.message().find("begin with an empty one"), std::string_view::npos) << status.ToString();
+}
+
+TEST_F(WitnessTest, AnEmptyNameIsNoDirectory) {
+  Status status = CheckWitness(path, "");
+  EXPECT_TRUE(status.Is(Code::kInvalidArgument)) << status.ToString();
+  EXPECT_NE(status.message().find("cairn_data_dir is empty"), std::string_view::npos) << status.ToString();
+  ASSERT_TRUE(WriteWitness(path, store).ok());
+  status = CheckWitness(path, "");
+  EXPECT_TRUE(status.Is(Code::kIoError)) << status.ToString();
+  EXPECT_NE(status.message().find("keeps tables in " + store + ", but cairn_data_dir is empty"), std::string_view::npos) << status.ToString();
+}
+
+// mariadb-upgrade in a server without the plugin takes the folder for a database.
+TEST_F(WitnessTest, AStoreThatWasRenamedAsADatabaseIsFound) {
+  const std::string directory = scratch + "/#cairn/";
+  const std::string renamed = scratch + "/@0023cairn";
+  ASSERT_TRUE(WriteWitness(path, directory).ok());
+  std::filesystem::create_directory(renamed);
+  EXPECT_NE(CheckWitness(path, directory).message().find("begin with an empty one"), std::string_view::npos);
+  std::ofstream(renamed + "/CURRENT") << "MANIFEST-000001\n";
+  for (const std::string& name : {directory, scratch + "/#cairn"}) {
+    const Status status = CheckWitness(path, name);
+    EXPECT_TRUE(status.Is(Code::kIoError));
+    EXPECT_NE(status.message().find("it is in " + renamed + " now"), std::string_view::npos) << status.ToString();
+    EXPECT_EQ(status.message().find("begin with an empty one"), std::string_view::npos) << status.ToString();
   }
 }
 

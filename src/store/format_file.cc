@@ -60,6 +60,19 @@ Status CheckCurrent(rocks::Env* env, const std::string& directory) {
                             "it is one line, the name of the file MANIFEST-<number>, if there are several of the newest that is whole");
 }
 
+// A new store sweeps its folders, and RocksDB deletes what it does not know: neither is to happen to files of somebody else. What a file system
+// has of its own (lost+found, hidden names) is left alone by both.
+Status CheckNothingForeign(rocks::Env* env, const std::string& directory) {
+  std::vector<std::string> names;
+  const rocks::Status listed = env->GetChildren(directory, &names);
+  if (listed.IsNotFound() || listed.IsPathNotFound()) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(FromRocks(listed));
+  const auto foreign = std::ranges::find_if(
+      names, [](const std::string& name) { return !name.starts_with('.') && name != "lost+found" && name != "CAIRN_FORMAT.tmp"; });
+  if (foreign == names.end()) return Status::Ok();
+  return Status::InvalidArgument(directory + " is no store, and has " + *foreign + " in it. A new store wants a directory of its own, empty or not made yet");
+}
+
 }  // namespace
 
 Status CheckFormatFile(rocks::Env* env, const std::string& directory, bool may_create) {
@@ -77,6 +90,7 @@ Status CheckFormatFile(rocks::Env* env, const std::string& directory, bool may_c
   }
   CAIRN_RETURN_IF_ERROR(CheckCurrent(env, directory));
   if (!may_create) return Status::NotFound("no store in " + directory);
+  CAIRN_RETURN_IF_ERROR(CheckNothingForeign(env, directory));
   return Create(env, directory, path);
 }
 

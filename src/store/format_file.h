@@ -26,7 +26,7 @@ inline bool IsDataFileOrLog(std::string_view name) {
 // Reads "<directory>/CAIRN_FORMAT", one line "cairn store format <number>\n". With `may_create`
 // an empty or missing directory gets one, synced. Nothing is changed on any error:
 // kNotFound: no store there; kFormatTooNew; kInvalidArgument: a RocksDB directory that is not
-// Cairn's; kCorruption: the file makes no sense, or CURRENT is missing beside data files or logs; kIoError.
+// Cairn's, or one to be made that has files or folders of somebody else; kCorruption: the file makes no sense, or CURRENT is missing beside data files or logs; kIoError.
 Status CheckFormatFile(rocks::Env* env, const std::string& directory, bool may_create);
 
 }  // namespace cairn::store

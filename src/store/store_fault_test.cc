@@ -66,6 +66,27 @@ TEST_F(StoreFaultTest, ASecondStoreOnTheDirectoryIsBusy) {
   EXPECT_TRUE(Put("a", "1").ok());
 }
 
+// A first start would sweep "temporary", which may be a database's folder, and RocksDB deletes files whose names it knows.
+TEST_F(StoreFaultTest, AStoreIsNotMadeAmongForeignFiles) {
+  for (const char* foreign : {"/db/temporary/t.frm", "/db/loads/1", "/db/ibdata1", "/db/a folder/x"}) {
+    env.WriteFile(foreign, "somebody's");
+    const Status status = TryOpen();
+    EXPECT_TRUE(status.Is(Code::kInvalidArgument)) << status.ToString();
+    EXPECT_NE(status.message().find("wants a directory of its own"), ByteView::npos) << status.ToString();
+    EXPECT_EQ(env.Files("/db", "CAIRN_FORMAT").size(), 0u);
+    EXPECT_TRUE(env.rocks_env()->FileExists(foreign).ok()) << foreign;
+    ASSERT_TRUE(env.rocks_env()->DeleteFile(foreign).ok());
+    const std::string folder = std::string(foreign).substr(0, std::string(foreign).rfind('/'));
+    if (folder != "/db") (void)env.rocks_env()->DeleteDir(folder);
+  }
+  // What a file system has of its own, and a first start that ended halfway has left.
+  env.WriteFile("/db/lost+found/1", "x");
+  env.WriteFile("/db/.snapshots/1", "x");
+  env.WriteFile("/db/CAIRN_FORMAT.tmp", "cai");
+  Open();
+  EXPECT_TRUE(Put("a", "1").ok());
+}
+
 TEST_F(StoreFaultTest, FormatFileDecides) {
   Open();
   store.reset();
