@@ -94,6 +94,9 @@ Status CheckWitness(const std::string& path, const std::string& directory) {
   std::string recorded = TextOf(path);
   while (!recorded.empty() && recorded.back() == '\n') recorded.pop_back();
   const std::string keeps = "this server keeps tables in " + (recorded.empty() ? "a store" : recorded) + ", but ";
+  if (!recorded.empty() && FindStore(recorded, &holds).ok() && holds) {
+    return Status::IoError(keeps + "cairn_data_dir is " + (directory.empty() ? "empty" : directory) + ". Set it to " + recorded);
+  }
   if (directory.empty()) return Status::IoError(keeps + kNoDirectory);
   const std::string renamed = NameAsDatabase(directory);
   if (FindStore(renamed, &holds).ok() && holds) {

@@ -114,6 +114,18 @@ TEST_F(WitnessTest, AnEmptyNameIsNoDirectory) {
   EXPECT_NE(status.message().find("keeps tables in " + store + ", but cairn_data_dir is empty"), std::string_view::npos) << status.ToString();
 }
 
+// A server before this one may have made it where an empty name leads, in the data directory.
+TEST_F(WitnessTest, AStoreThatIsWhereItWasIsNamedInsteadOfAnotherOne) {
+  MakeStore();
+  ASSERT_TRUE(WriteWitness(path, store).ok());
+  for (const std::string& name : {std::string(), scratch + "/mistyped"}) {
+    const Status status = CheckWitness(path, name);
+    EXPECT_TRUE(status.Is(Code::kIoError)) << status.ToString();
+    EXPECT_NE(status.message().find("Set it to " + store), std::string_view::npos) << status.ToString();
+    EXPECT_EQ(status.message().find("begin with an empty one"), std::string_view::npos) << status.ToString();
+  }
+}
+
 // mariadb-upgrade in a server without the plugin takes the folder for a database.
 TEST_F(WitnessTest, AStoreThatWasRenamedAsADatabaseIsFound) {
   const std::string directory = scratch + "/#cairn/";

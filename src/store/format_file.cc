@@ -46,14 +46,21 @@ Status Create(rocks::Env* env, const std::string& directory, const std::string& 
   return FromRocks(handle->Fsync());
 }
 
+// Nothing where there is no directory. For RocksDB one that may not be listed is not there either.
+Status List(rocks::Env* env, const std::string& directory, std::vector<std::string>* names) {
+  const rocks::Status listed = env->GetChildren(directory, names);
+  if (!listed.IsNotFound() && !listed.IsPathNotFound()) return FromRocks(listed);
+  const rocks::Status exists = env->FileExists(directory);
+  if (exists.ok()) return Status::IoError(directory + " cannot be listed: " + listed.ToString());
+  return exists.IsNotFound() ? Status::Ok() : FromRocks(exists);
+}
+
 // Without CURRENT there is no store for RocksDB: it would make an empty one, and the next time delete all files that this one does not know.
 Status CheckCurrent(rocks::Env* env, const std::string& directory) {
   const rocks::Status exists = env->FileExists(directory + "/CURRENT");
   if (!exists.IsNotFound()) return FromRocks(exists);
   std::vector<std::string> names;
-  const rocks::Status listed = env->GetChildren(directory, &names);
-  if (listed.IsNotFound() || listed.IsPathNotFound()) return Status::Ok();
-  CAIRN_RETURN_IF_ERROR(FromRocks(listed));
+  CAIRN_RETURN_IF_ERROR(List(env, directory, &names));
   const auto found = std::ranges::find_if(names, IsDataFileOrLog);
   if (found == names.end()) return Status::Ok();
   return Status::Corruption("the file CURRENT is missing, but " + *found + " of a store is here. Nothing was changed. Bring CURRENT back: "
@@ -64,9 +71,7 @@ Status CheckCurrent(rocks::Env* env, const std::string& directory) {
 // has of its own (lost+found, hidden names) is left alone by both.
 Status CheckNothingForeign(rocks::Env* env, const std::string& directory) {
   std::vector<std::string> names;
-  const rocks::Status listed = env->GetChildren(directory, &names);
-  if (listed.IsNotFound() || listed.IsPathNotFound()) return Status::Ok();
-  CAIRN_RETURN_IF_ERROR(FromRocks(listed));
+  CAIRN_RETURN_IF_ERROR(List(env, directory, &names));
   const auto foreign = std::ranges::find_if(
       names, [](const std::string& name) { return !name.starts_with('.') && name != "lost+found" && name != "CAIRN_FORMAT.tmp"; });
   if (foreign == names.end()) return Status::Ok();

@@ -43,6 +43,24 @@ TEST_F(FormatFileTest, AStoreIsNotMadeAmongForeignFiles) {
   EXPECT_TRUE(Put("a", "1").ok());
 }
 
+// As RocksDB tells of one that may be written to and not read.
+class Unlistable final : public rocks::EnvWrapper {
+ public:
+  using EnvWrapper::EnvWrapper;
+  const char* Name() const override { return "Unlistable"; }
+  rocks::Status GetChildren(const std::string& directory, std::vector<std::string>*) override { return rocks::Status::NotFound(directory); }
+};
+
+TEST_F(FormatFileTest, AStoreIsNotMadeInWhatCannotBeListed) {
+  Unlistable unlistable(env.rocks_env());
+  ASSERT_TRUE(env.rocks_env()->CreateDir("/there").ok());
+  const Status status = CheckFormatFile(&unlistable, "/there", /*may_create=*/true);
+  EXPECT_TRUE(status.Is(Code::kIoError)) << status.ToString();
+  EXPECT_NE(status.message().find("/there cannot be listed"), ByteView::npos) << status.ToString();
+  EXPECT_TRUE(env.Files("/there", "").empty());
+  EXPECT_TRUE(CheckFormatFile(&unlistable, "/not there", /*may_create=*/true).ok());
+}
+
 TEST_F(FormatFileTest, FormatFileDecides) {
   Open();
   store.reset();
