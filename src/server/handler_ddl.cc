@@ -59,8 +59,7 @@ Status CreateTable(THD* thd, const catalog::TableDef& def, uint64_t auto_increme
     CAIRN_RETURN_IF_ERROR(session->transaction().Delete(store::Family::kDictionary, catalog::CreationKey(created->def().id)));
     session->syncs_commit = true;
   }
-  session->created_table = def.name;
-  session->created_query_id = thd->query_id;
+  session->created_table.Set(def.name, thd->query_id);
   return Status::Ok();
 }
 
@@ -140,7 +139,7 @@ bool MayBeReferenced(const std::string& name) {
   }
   if (!ChecksForeignKeys(current_thd)) return false;
   const Session* const session = Session::Existing(current_thd);
-  return session == nullptr || session->created_query_id != current_thd->query_id || session->created_table != name;
+  return session == nullptr || !session->created_table.Is(name, current_thd->query_id);
 }
 
 }  // namespace
@@ -191,7 +190,8 @@ int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING* version
 int Handler::delete_table(const char* name) { return DropTableByPath(name); }
 
 int Handler::truncate() {
-  if (HeldByPrepared(access_->def()) || EmptiesHeldPartition(*table, access_->def().name)) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  const catalog::TableDef& def = access_->def();
+  if (HeldByPrepared(def) || EmptiesHeldPartition(ha_thd(), *table, def.name)) return HA_ERR_LOCK_WAIT_TIMEOUT;
   std::shared_ptr<catalog::Table> emptied;
   Status status = GlobalEngine()->catalog().Truncate(TableNameOfPath(name_.c_str()), &emptied);
   if (!status.ok()) return Fail(status);

@@ -127,7 +127,7 @@ int Handler::BeginStatement(THD* thd) {
   const auto* share = static_cast<TableShare*>(get_ha_share_ptr());
   if (share != nullptr && share->version() != access_version_) TakeAccess(*share);
   // Writers are kept away by now, and the server does not ask again before it has begun to drop.
-  if (DropsPartition(thd, *table, access_->def().name) && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  if (DropsHeldPartition(thd, *table, access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   const Status status = session_->BeginStatement();
   if (!status.ok()) return Fail(status);
   if (IsLoaded()) return RefuseLoaded();

@@ -5,6 +5,8 @@
 #include <partition_info.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "server/ddl_recovery.h"
 #include "server/errors.h"
@@ -17,24 +19,51 @@ using catalog::Catalog;
 
 namespace {
 
-// Whether the table named so is this partition or a part of it. The server's names of files may be in lower letters.
-bool IsOf(const partition_element& partition, const std::string& name) {
-  char encoded[FN_REFLEN];
-  const uint bytes = tablename_to_filename(partition.partition_name, encoded, sizeof encoded);
-  const std::string whole = Catalog::PartitionedTableOf(name);
-  const std::string rest = name.substr(std::min(name.size(), whole.size() + 3));  // after "#P#"
-  if (whole.empty() || rest.size() < bytes || (rest.size() > bytes && rest[bytes] != '#')) return false;
-  return my_strnncoll(files_charset_info, reinterpret_cast<const uchar*>(rest.data()), bytes,
-                      reinterpret_cast<const uchar*>(encoded), bytes) == 0;
-}
-
-bool IsInState(const TABLE& table, const std::string& name, partition_state state) {
-  if (table.part_info == nullptr) return false;
-  List_iterator_fast<partition_element> partitions(table.part_info->partitions);
-  while (const partition_element* partition = partitions++) {
-    if (partition->part_state == state && IsOf(*partition, name)) return true;
+// Names that are as long and differ in the case of letters only are the same one.
+struct IsBefore {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const {
+    if (a.size() != b.size()) return a.size() < b.size();
+    return my_strnncoll(files_charset_info, reinterpret_cast<const uchar*>(a.data()), a.size(),
+                        reinterpret_cast<const uchar*>(b.data()), b.size()) < 0;
   }
-  return false;
+};
+
+// The partitions of a table that the statement has given a state, by the names of their files: to encode these anew for each table that is asked
+// for takes seconds where there are thousands.
+class PartitionsInState {
+ public:
+  PartitionsInState(const TABLE& table, partition_state state) {
+    if (table.part_info == nullptr) return;
+    List_iterator_fast<partition_element> partitions(table.part_info->partitions);
+    while (const partition_element* partition = partitions++) {
+      if (partition->part_state != state) continue;
+      char encoded[FN_REFLEN];
+      const uint bytes = tablename_to_filename(partition->partition_name, encoded, sizeof encoded);
+      names_.emplace(encoded, bytes);
+    }
+  }
+
+  // Whether the table named so is one of them or a part of one. The server's names of files may be in lower letters.
+  bool Has(const std::string& table) const {
+    const std::string whole = Catalog::PartitionedTableOf(table);
+    if (whole.empty()) return false;
+    const std::string_view rest = std::string_view(table).substr(whole.size() + 3);  // after "#P#"
+    // A partition's own name may have the mark of a part in it, as `#mysql50#a#b` has.
+    for (size_t end = rest.find('#'); end != std::string_view::npos; end = rest.find('#', end + 1)) {
+      if (names_.contains(rest.substr(0, end))) return true;
+    }
+    return names_.contains(rest);
+  }
+
+ private:
+  std::set<std::string, IsBefore> names_;
+};
+
+// Whether the statement is an ALTER TABLE of this kind, which says what it does to which partitions by their states. What a statement that was
+// refused has left of these under LOCK TABLES says nothing of others.
+bool AltersPartitions(THD* thd, ulonglong kind) {
+  return thd_sql_command(thd) == SQLCOM_ALTER_TABLE && (thd->lex->alter_info.partition_flags & kind) != 0;
 }
 
 }  // namespace
@@ -50,22 +79,27 @@ bool IsPartition(const std::string& path) {
   return !Catalog::PartitionedTableOf(path).empty() && !HasFile(path, ".frm");
 }
 
-bool DropsPartition(THD* thd, const TABLE& table, const std::string& name) {
-  return thd_sql_command(thd) == SQLCOM_ALTER_TABLE && (thd->lex->alter_info.partition_flags & ALTER_PARTITION_DROP) != 0 &&
-         IsInState(table, name, PART_TO_BE_DROPPED);
+bool DropsHeldPartition(THD* thd, const TABLE& table, const catalog::TableDef& partition) {
+  // In this order, as hardly any is held, and names are looked at for each.
+  return AltersPartitions(thd, ALTER_PARTITION_DROP) && HeldByPrepared(partition) &&
+         PartitionsInState(table, PART_TO_BE_DROPPED).Has(partition.name);
 }
 
-bool EmptiesHeldPartition(const TABLE& table, const std::string& name) {
+bool EmptiesHeldPartition(THD* thd, const TABLE& table, const std::string& name) {
   Catalog& catalog = GlobalEngine()->catalog();
+  TableOfStatement& looked_at = Session::Of(thd)->emptied_partitions;
   std::vector<std::string> partitions;
   const std::string whole = Catalog::PartitionedTableOf(name);
-  if (whole.empty() || !catalog.PartitionNames(whole, &partitions).ok()) return false;
-  const bool is_of_some = IsInState(table, name, PART_ADMIN);  // TRUNCATE PARTITION, not TRUNCATE TABLE
-  return std::any_of(partitions.begin(), partitions.end(), [&](const std::string& partition) {
-    if (is_of_some && !IsInState(table, partition, PART_ADMIN)) return false;
+  if (whole.empty() || looked_at.Is(whole, thd->query_id) || !catalog.PartitionNames(whole, &partitions).ok()) return false;
+  const bool is_of_some = AltersPartitions(thd, ALTER_PARTITION_TRUNCATE);  // not TRUNCATE TABLE
+  const PartitionsInState emptied(table, PART_ADMIN);
+  const bool is_held = std::any_of(partitions.begin(), partitions.end(), [&](const std::string& partition) {
+    if (is_of_some && !emptied.Has(partition)) return false;
     std::shared_ptr<catalog::Table> found;
     return catalog.Find(partition, &found).ok() && HeldByPrepared(found->def());
   });
+  if (!is_held) looked_at.Set(whole, thd->query_id);
+  return is_held;
 }
 
 bool ReadsAllPartitions(const TABLE& table) {

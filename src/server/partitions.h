@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "catalog/table_def.h"
+
 namespace cairn::server {
 
 // Whether the server keeps such a file (".frm", ".par") for a table's path.
@@ -17,11 +19,12 @@ bool IsPartitioned(const std::string& table);
 // definition file.
 bool IsPartition(const std::string& path);
 
-// Whether the statement drops this partition of its table, or may empty it, and keeps others.
-bool DropsPartition(THD* thd, const TABLE& table, const std::string& name);
+// Whether the statement drops this partition of its table, and keeps others, and a prepared transaction has changed it.
+bool DropsHeldPartition(THD* thd, const TABLE& table, const catalog::TableDef& partition);
 
-// Whether a prepared transaction has changed any of the partitions that TRUNCATE, which goes from one to the next, empties with this one.
-bool EmptiesHeldPartition(const TABLE& table, const std::string& name);
+// Whether a prepared transaction has changed any of the partitions that TRUNCATE, which goes from one to the next, empties with the one of this
+// name. Once none is found there is no second look in the statement: nobody else can write there until it ends.
+bool EmptiesHeldPartition(THD* thd, const TABLE& table, const std::string& name);
 
 // Whether the statement may read all of the table: it names no partitions, and by its condition none are left out as yet.
 bool ReadsAllPartitions(const TABLE& table);

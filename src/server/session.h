@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "bulk/sort_memory.h"
 #include "engine/engine.h"
+#include "server/table_of_statement.h"
 #include "store/compaction_interrupt.h"
 #include "txn/transaction.h"
 
@@ -130,9 +131,11 @@ class Session {
   // server may ask a handler for it that is not the one whose change failed (another partition's).
   unsigned duplicate_key = ~0u;
 
-  // What a statement has created, and the server's number of that statement.
-  std::string created_table;
-  int64_t created_query_id = 0;
+  // What a statement has created.
+  TableOfStatement created_table;
+
+  // A partitioned table that a statement empties, one partition after the other: none of these is held by a prepared transaction.
+  TableOfStatement emptied_partitions;
 
   // Of a partitioned table that is being renamed: what has been asked for and not been done yet.
   std::vector<catalog::Catalog::Renaming> partition_renames;
