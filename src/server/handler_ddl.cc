@@ -142,6 +142,15 @@ bool MayBeReferenced(const std::string& name) {
   return session == nullptr || !session->created_table.Is(name, current_thd->query_id);
 }
 
+// The server goes on to ask for the other partitions, which are gone by then. To look for more each time would walk past all that have been dropped.
+Status DropPartitionsOnce(THD* thd, const std::string& whole, bool is_there) {
+  TableOfStatement& dropped = Session::Of(thd)->dropped_partitions;
+  if (!is_there && dropped.Is(whole, thd->query_id)) return Status::Ok();
+  CAIRN_RETURN_IF_ERROR(GlobalEngine()->catalog().DropPartitionsOf(whole));
+  dropped.Set(whole, thd->query_id);
+  return Status::Ok();
+}
+
 }  // namespace
 
 int DropTableByPath(const char* path) {
@@ -155,7 +164,7 @@ int DropTableByPath(const char* path) {
   if (is_there && MayBeReferenced(name) && IsReferenced(current_thd, name)) return HA_ERR_ROW_IS_REFERENCED;
   std::string whole;
   const bool drops_all = (!is_there || is_partition) && DropsAllPartitions(current_thd, path, &whole);
-  const Status status = drops_all ? catalog.DropPartitionsOf(whole) : catalog.Drop(name);
+  const Status status = drops_all ? DropPartitionsOnce(current_thd, whole, is_there) : catalog.Drop(name);
   if (status.Is(Status::Code::kNotFound)) return HA_ERR_NO_SUCH_TABLE;
   if (status.ok() && table != nullptr && table->def().temporary) {
     // The transaction that goes on would write them after all else of the table is gone.

@@ -134,8 +134,10 @@ class Session {
   // What a statement has created.
   TableOfStatement created_table;
 
-  // A partitioned table that a statement empties, one partition after the other: none of these is held by a prepared transaction.
+  // Partitioned tables of which a statement asks for one partition after the other, once the first has been asked for: none of those that it
+  // empties is held by a prepared transaction; it has dropped all there were.
   TableOfStatement emptied_partitions;
+  TableOfStatement dropped_partitions;
 
   // Of a partitioned table that is being renamed: what has been asked for and not been done yet.
   std::vector<catalog::Catalog::Renaming> partition_renames;
