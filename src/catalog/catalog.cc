@@ -223,7 +223,7 @@ Status Catalog::Rename(const std::string& from, const std::string& to, const std
   Batch batch(*store_);
   PutRenamed(to, &def, &batch);
   ForeignKeyChange change(foreign_keys());
-  change.Edit([&](const ForeignKeyDef& key) { return AfterRename(key, from, to, original, shown); });
+  change.Edit(from, [&](const ForeignKeyDef& key) { return AfterRename(key, from, to, original, shown); });
   const std::string& replaced = IsNameOfCopy(from) ? original : from;
   const ForeignKeyPtr taken_name = IsNameOfCopy(to) ? nullptr : change.WithTakenName(to, replaced);
   if (taken_name != nullptr) return Status(Status::Code::kDuplicateKey, taken_name->name);
@@ -341,7 +341,7 @@ Status Catalog::Redefine(std::vector<TableDef> defs) {
     }
     PutDefinition(def, &batch);
     MergeLiveCounters(old, &batch);
-    change.Edit([&](const ForeignKeyDef& key) { return AfterColumnsRenamed(key, old, def); });
+    change.Edit(old.name, [&](const ForeignKeyDef& key) { return AfterColumnsRenamed(key, old, def); });
   }
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync));

@@ -56,7 +56,7 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
     def.schema_version = old.schema_version;
     PutDefinition(def, &batch);
     MergeLiveCounters(old, &batch);
-    change.Edit([&](const ForeignKeyDef& key) { return AfterColumnsRenamed(key, old, def); });
+    change.Edit(old.name, [&](const ForeignKeyDef& key) { return AfterColumnsRenamed(key, old, def); });
     for (const IndexDef& index : old.indexes) {
       if (FindIndex(def, index.id) == nullptr) batch.Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
     }

@@ -21,9 +21,10 @@ class ForeignKeyChange {
   void RemoveOfChild(const std::string& table) {
     for (const ForeignKeyPtr& key : from_->OfChild(table)) Remove(key);
   }
-  // Replaces every key that `edit` returns differently.
-  void Edit(const std::function<ForeignKeyDef(const ForeignKeyDef&)>& edit) {
-    for (const ForeignKeyPtr& key : from_->All()) {
+  // Replaces every key of the table, and to it, that `edit` returns differently. It is not asked about others: there may be many, and
+  // everybody waits for the dictionary. A partition has none.
+  void Edit(const std::string& table, const std::function<ForeignKeyDef(const ForeignKeyDef&)>& edit) {
+    for (const ForeignKeyPtr& key : from_->OfEither(table)) {
       ForeignKeyDef edited = edit(*key);
       if (edited == *key) continue;
       Remove(key);

@@ -3,6 +3,7 @@
 #include "catalog/foreign_key_set.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace cairn::catalog {
 namespace {
@@ -32,7 +33,7 @@ void RenameColumns(const TableDef& from, const TableDef& to, std::vector<std::st
 
 ForeignKeySet::ForeignKeySet(std::vector<ForeignKeyPtr> keys) {
   for (ForeignKeyPtr& key : keys) {
-    if (!IsNameOfCopy(key->child)) by_parent_[key->parent].push_back(key);
+    (IsNameOfCopy(key->child) ? of_copies_ : by_parent_[key->parent]).push_back(key);
     by_child_[key->child].push_back(std::move(key));
   }
   for (auto& [table, of_table] : by_child_) Sort(&of_table);
@@ -48,6 +49,14 @@ const std::vector<ForeignKeyPtr>& ForeignKeySet::Find(const Map& map, std::strin
 const std::vector<ForeignKeyPtr>& ForeignKeySet::OfChild(std::string_view table) const { return Find(by_child_, table); }
 const std::vector<ForeignKeyPtr>& ForeignKeySet::OfParent(std::string_view table) const {
   return Find(by_parent_, table);
+}
+
+std::vector<ForeignKeyPtr> ForeignKeySet::OfEither(std::string_view table) const {
+  std::vector<ForeignKeyPtr> keys = OfChild(table);
+  const auto refers = [table](const ForeignKeyPtr& key) { return key->parent == table && key->child != table; };
+  std::ranges::copy_if(OfParent(table), std::back_inserter(keys), refers);
+  std::ranges::copy_if(of_copies_, std::back_inserter(keys), refers);
+  return keys;
 }
 
 bool ForeignKeySet::HasName(std::string_view child, std::string_view name, std::string_view except) const {

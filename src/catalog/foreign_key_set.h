@@ -39,6 +39,9 @@ class ForeignKeySet {
   const std::vector<ForeignKeyPtr>& OfChild(std::string_view table) const;
   const std::vector<ForeignKeyPtr>& OfParent(std::string_view table) const;
 
+  // Each key once that names the table, on whichever side: also those of copies to it.
+  std::vector<ForeignKeyPtr> OfEither(std::string_view table) const;
+
   // Whether a key of this name exists in the child's database, on another table than `except` and copies of ALTER TABLE,
   // which have the names of their originals.
   bool HasName(std::string_view child, std::string_view name, std::string_view except) const;
@@ -51,6 +54,7 @@ class ForeignKeySet {
 
   Map by_child_;
   Map by_parent_;
+  std::vector<ForeignKeyPtr> of_copies_;  // which are not in by_parent_
 };
 
 // A renamed table's names as users see them, without the database: names of constraints are made of these, while names of

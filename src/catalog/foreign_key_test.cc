@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/record_envelope.h"
 #include "catalog/catalog_testing.h"
+#include "catalog/foreign_key_change.h"
 #include "catalog/foreign_key_fit.h"
 #include "catalog/foreign_key_set.h"
 
@@ -50,6 +53,44 @@ TEST(ForeignKeyBytes, ALaterVersionIsTooNewWhateverFollows) {
   SealRecord(0, &bytes);
   ForeignKeyDef back;
   EXPECT_TRUE(DecodeForeignKey(bytes.view(), &back).Is(Code::kFormatTooNew));
+}
+
+// Each RENAME and ALTER asks, for each of its tables, while everybody waits for the dictionary.
+TEST(ForeignKeyChanges, KeysOfOtherTablesAreNotEvenLookedAt) {
+  std::vector<ForeignKeyPtr> keys;
+  const auto add = [&keys](const std::string& name, const std::string& child, const std::string& parent) {
+    keys.push_back(std::make_shared<const ForeignKeyDef>(Key(name, child, parent)));
+  };
+  for (int i = 0; i < 100; ++i) add("other" + std::to_string(i), "d/other" + std::to_string(i), "d/q");
+  add("own", "d/t", "d/q");
+  add("to", "d/c", "d/t");
+  add("self", "d/t", "d/t");
+  add("of_copy", "d/#sql-alter-1-2", "d/t");
+  add("of_copy_to_other", "d/#sql-alter-1-2", "d/q");
+  add("of_copy_to_itself", "d/#sql-alter-1-2", "d/#sql-alter-1-2");
+  const auto set = std::make_shared<const ForeignKeySet>(keys);
+  // The names of those that are looked at; all of these become others.
+  const auto edited = [&set](const std::string& table) {
+    std::multiset<std::string> names;
+    ForeignKeyChange change(set);
+    change.Edit(table, [&names](const ForeignKeyDef& key) {
+      names.insert(key.name);
+      ForeignKeyDef other = key;
+      other.name += "_edited";
+      return other;
+    });
+    EXPECT_EQ(change.added().size(), names.size());
+    EXPECT_EQ(change.removed().size(), names.size());
+    EXPECT_EQ(change.After()->All().size(), set->All().size());
+    return names;
+  };
+  using Names = std::multiset<std::string>;
+  EXPECT_EQ(edited("d/t"), (Names{"own", "to", "self", "of_copy"}));
+  EXPECT_EQ(edited("d/#sql-alter-1-2"), (Names{"of_copy", "of_copy_to_other", "of_copy_to_itself"}));
+  EXPECT_EQ(edited("d/other7"), (Names{"other7"}));
+  EXPECT_EQ(edited("d/q").size(), 102u);
+  EXPECT_EQ(edited("d/t#P#p0"), Names());
+  EXPECT_EQ(edited("d/none"), Names());
 }
 
 class ForeignKeyCatalogTest : public ::testing::Test, public testing::CatalogFixture {
@@ -110,6 +151,17 @@ TEST_F(ForeignKeyCatalogTest, KeysFollowRenames) {
   LosePower();
   EXPECT_EQ(Children("d/p"), "");
   EXPECT_EQ(Children("d/q"), "d/e:e_ibfk_1 ");
+}
+
+// A table that ALTER fills has its keys already, though nobody is held by them: the parent may get its name meanwhile.
+TEST_F(ForeignKeyCatalogTest, KeysOfACopyFollowTheirParent) {
+  Create("d/p");
+  Create("d/#sql-alter-1-2", {Key("k", "d/#sql-alter-1-2", "d/p")});
+  EXPECT_EQ(Children("d/p"), "");
+  ASSERT_TRUE(catalog->Rename("d/p", "d/q").ok());
+  ASSERT_TRUE(catalog->Rename("d/#sql-alter-1-2", "d/c").ok());
+  LosePower();
+  EXPECT_EQ(Children("d/q"), "d/c:k ");
 }
 
 // Tables are encoded as names of files, constraints are not.
