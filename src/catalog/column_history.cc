@@ -3,18 +3,33 @@
 #include "catalog/column_history.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "codec/record_layout.h"
 
 namespace cairn::catalog {
 namespace {
 
-const ColumnDef* FindColumn(const std::vector<ColumnDef>& columns, uint32_t id) {
-  for (const ColumnDef& column : columns) {
-    if (column.column_id == id) return &column;
+// A table may have thousands of columns, and a statement as many partitions, while everybody waits for the dictionary: nobody looks for each
+// column through all. Lifetime: that of the columns, whose numbers stay.
+class ColumnsById {
+ public:
+  explicit ColumnsById(const std::vector<ColumnDef>& columns) : columns_(columns) {
+    places_.reserve(columns.size());
+    for (size_t place = 0; place < columns.size(); ++place) places_.emplace_back(columns[place].column_id, place);
+    std::ranges::sort(places_);
   }
-  return nullptr;
-}
+
+  // The first one of this number; null: there is none.
+  const ColumnDef* Find(uint32_t id) const {
+    const auto found = std::ranges::lower_bound(places_, std::pair(id, size_t{0}));
+    return found != places_.end() && found->first == id ? &columns_[found->second] : nullptr;
+  }
+
+ private:
+  const std::vector<ColumnDef>& columns_;
+  std::vector<std::pair<uint32_t, size_t>> places_;  // sorted
+};
 
 // Whether values of the one column are values of the other in the same bytes, in rows and in keys. How long a VARCHAR may be is in none of them.
 bool KeepsValues(const ColumnDef& from, const ColumnDef& to) {
@@ -66,6 +81,7 @@ uint32_t GreatestId(const TableDef& def) {
 
 Status KeepColumns(const TableDef& from, TableDef* to) {
   uint32_t next_id = GreatestId(from) + 1;
+  const ColumnsById before(from.columns);
   for (ColumnDef& column : to->columns) {
     if (column.column_id == 0) {
       if (!TakeNumbers(1u, UINT32_MAX, &next_id, &column.column_id)) return Status::NotSupported("no number is left for a column");
@@ -75,15 +91,16 @@ Status KeepColumns(const TableDef& from, TableDef* to) {
       }
       continue;
     }
-    const ColumnDef* old = FindColumn(from.columns, column.column_id);
+    const ColumnDef* old = before.Find(column.column_id);
     if (old == nullptr || !KeepsValues(*old, column)) return Status::InvalidArgument("another form of a column");
     column.initial = old->initial;
     column.initial_value = old->initial_value;
   }
   to->greatest_dropped_column_id = from.greatest_dropped_column_id;
   to->dropped_columns = from.dropped_columns;
+  const ColumnsById now(to->columns);
   for (const ColumnDef& column : from.columns) {
-    if (FindColumn(to->columns, column.column_id) != nullptr) continue;
+    if (now.Find(column.column_id) != nullptr) continue;
     to->greatest_dropped_column_id = std::max(to->greatest_dropped_column_id, column.column_id);
     if (!column.stored) continue;
     ColumnDef dropped = column;
