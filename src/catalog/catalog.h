@@ -36,7 +36,7 @@ std::string CountersKey(TableId id);
 std::string CreationKey(TableId id);
 
 // Every change is one atomic, synced write of the store, so it has happened wholly or not at
-// all after a crash. The caller (the server's metadata locks) keeps others from using a
+// all after a crash; what is not synced is said. The caller (the server's metadata locks) keeps others from using a
 // table while it is renamed, truncated or dropped.
 //
 // Numbers of tables and indexes are never given twice. What needs more of them than are left is kInvalidArgument, and nothing is changed.
@@ -125,8 +125,14 @@ class Catalog {
   Status ReplaceIndexes(const std::vector<Replacement>& replacements);
 
   // Hands out ids for indexes that are to be built, and behind them as many for their deltas. Until ReplaceIndexes names them they count as dropped,
-  // so that a crash leaves nothing of them; while this process builds them nobody removes their entries.
+  // so that a crash leaves nothing of them; while this process builds them nobody removes their entries. Not synced: power that is lost takes the
+  // ids, and with them whatever the log has of their entries.
   Status TakeIdsForBuild(std::span<const IndexDef> indexes, std::vector<IndexId>* ids);
+
+  // Files come into the store without the log. Before those of a build do, this makes ids that were taken survive loss of power: else
+  // others would be given the same ones, and find the files' entries. One call does it for all builds that have ids by then, as those of a
+  // table's partitions; the next ones cost nothing.
+  Status SyncIdsForBuild();
 
   // Nobody builds these any more. Those that no definition names are reclaimed: the indexes at once, the
   // deltas when all transactions with ids below `transaction_fence` have ended, as until then somebody
@@ -210,6 +216,8 @@ class Catalog {
   uint32_t next_index_id_ = 1;  // without kOnlyWalkedBit
   std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
   std::unordered_set<IndexId> building_;
+  uint64_t builds_ = 0;         // that have taken ids
+  uint64_t synced_builds_ = 0;  // of these so many, the first ones, have ids that survive loss of power
   std::vector<std::pair<uint64_t, std::vector<IndexId>>> ended_builds_;  // with their fences
   std::unordered_map<IndexId, uint64_t> visible_since_;  // of indexes younger than this process
   // The greatest row id given out by a live object that is gone, or found in a prepared transaction.

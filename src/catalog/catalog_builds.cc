@@ -91,11 +91,27 @@ Status Catalog::TakeIdsForBuild(std::span<const IndexDef> indexes, std::vector<I
   PutNextIds(&batch);
   // Before the write: the reclaimer looks at the dictionary under the same mutex, but after it.
   building_.insert(ids->begin(), ids->end());
-  Status status = store_->Write(batch, Durability::kSync);
-  if (!status.ok()) {
+  Status status = store_->Write(batch, Durability::kOs);
+  if (status.ok()) {
+    ++builds_;
+  } else {
     for (const IndexId id : *ids) building_.erase(id);
   }
   return status;
+}
+
+// Nobody waits for the dictionary meanwhile.
+Status Catalog::SyncIdsForBuild() {
+  uint64_t builds;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (synced_builds_ == builds_) return Status::Ok();
+    builds = builds_;
+  }
+  CAIRN_RETURN_IF_ERROR(store_->SyncWal());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  synced_builds_ = std::max(synced_builds_, builds);
+  return Status::Ok();
 }
 
 void Catalog::EndBuild(std::span<const IndexId> indexes, std::span<const IndexId> deltas, uint64_t transaction_fence) {

@@ -157,6 +157,8 @@ Status IndexBuilder::Load(size_t index, Sorting* sorting, const std::function<vo
 }
 
 Status IndexBuilder::Fill(uint64_t sort_memory_bytes, const std::function<void()>& sorted) {
+  // Here, and not in Begin(), nobody is kept away by it, and all partitions have begun.
+  CAIRN_RETURN_IF_ERROR(catalog_.SyncIdsForBuild());
   std::vector<Sorting> sortings;
   for (size_t i = 0; i < indexes_.size(); ++i) {
     sortings.emplace_back(store_, bulk::SorterOptions{.memory_bytes = sort_memory_bytes / indexes_.size(), .interrupted = interrupted_});

@@ -2,6 +2,7 @@
 // Whatever writers do while an index is built, in the end it holds exactly the entries of the rows.
 #include "ddl/index_builder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <optional>
@@ -375,6 +376,31 @@ TEST_F(IndexBuilderTest, ACrashLeavesTheTableAsItWas) {
   FindAndBind();
   EXPECT_EQ(access->indexes().size(), 1u);
   EXPECT_EQ(Dropped().size(), 4u);
+  ExpectWhole();
+}
+
+// Files are there without the log, which nobody has synced here.
+TEST_F(IndexBuilderTest, FilesDoNotOutliveTheNumbersOfTheirIndexes) {
+  CommitOne(1, Row{1, 10, 1});
+  auto builder = NewBuilder();
+  ASSERT_TRUE(builder->Begin().ok());
+  ASSERT_TRUE(builder->Fill(kSortBytes).ok());
+  const std::vector<catalog::IndexDef> built = builder->indexes();
+  env.Freeze();
+  builder.reset();
+  catalog.reset();
+  CrashAll();
+  OpenAll();
+  OpenCatalog();
+  FindAndBind();
+  const std::vector<IndexId> dropped = Dropped();
+  EXPECT_EQ(dropped.size(), 4u);
+  for (const catalog::IndexDef& index : built) EXPECT_EQ(std::ranges::count(dropped, index.id), 1);
+  auto next = NewBuilder();
+  ASSERT_TRUE(next->Begin().ok());
+  ASSERT_TRUE(next->Fill(kSortBytes).ok());
+  ASSERT_TRUE(next->Finish().ok());
+  ASSERT_TRUE(CommitBuild(*next).ok());
   ExpectWhole();
 }
 
