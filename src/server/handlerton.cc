@@ -144,10 +144,14 @@ Status CommitInTurn(THD* thd, Session* session, bool is_last) {
   return syncs_later ? GlobalEngine()->store().SyncWal() : Status::Ok();
 }
 
-// Whether no other engine is to commit its part of the transaction after this one.
+// Whether no other engine is to commit changes of the transaction after this one.
 bool IsLastToCommit(const THD* thd, bool all) {
-  const Ha_trx_info& part = thd->ha_data[GlobalHandlerton()->slot].ha_info[all ? 1 : 0];
-  return !part.is_started() || part.next() == nullptr;
+  const Ha_trx_info* part = &thd->ha_data[GlobalHandlerton()->slot].ha_info[all ? 1 : 0];
+  if (!part->is_started()) return true;
+  do {
+    part = part->next();
+  } while (part != nullptr && !part->is_trx_read_write());
+  return part == nullptr;
 }
 
 int Commit(handlerton*, THD* thd, bool all) {
@@ -181,6 +185,27 @@ int Commit(handlerton*, THD* thd, bool all) {
   return RaiseError(thd, status);
 }
 
+// Whether the binary log gets anything of the transaction, and so commits it in its turn.
+bool IsForBinaryLog(const THD* thd) {
+  return !thd->is_current_stmt_binlog_disabled() && trans_has_updated_trans_table(thd);
+}
+
+// The server has nobody prepare where one engine alone has changes, or one cannot. It has the transaction wait for its turn then, too, but an engine
+// that has its part since later, if only to read, commits first, and lets the next one on: that one could be seen and be durable before this one
+// is. Returns an error that was raised.
+int TakeTurnUnprepared(THD* thd, Session* session) {
+  if (thd->rgi_slave == nullptr || thd->wait_for_commit_ptr == nullptr || IsForBinaryLog(thd)) return 0;
+  if (!session->transaction().HasWrites()) return 0;
+  const THD_TRANS& ended = thd->transaction->all.ha_list != nullptr ? thd->transaction->all : thd->transaction->stmt;
+  int writers = 0;
+  for (const Ha_trx_info* part = ended.ha_list; part != nullptr; part = part->next()) writers += part->is_trx_read_write() ? 1 : 0;
+  const bool prepares = writers > 1 && !ended.no_2pc;
+  if (prepares || ended.ha_list->ht() == GlobalHandlerton()) return 0;
+  if (thd->wait_for_prior_commit() != 0) return 1;
+  session->KeepNextWaiting();
+  return 0;
+}
+
 // The server asks this of each engine that has a part in a transaction with changes, before the binary log or another engine has any of it. It is
 // meant for engines whose rows have the numbers of their transactions (0: none have). But it may refuse (ULONGLONG_MAX), and is the only chance to
 // where the engine is not to prepare: beside one that cannot (Aria, if only to read), or with changes of temporary tables alone. ALTER TABLE in
@@ -188,7 +213,8 @@ int Commit(handlerton*, THD* thd, bool all) {
 ulonglong AdmitCommit(THD* thd, ulonglong*) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return 0;
-  return RaiseError(thd, session->Admit()) == 0 ? 0 : ULONGLONG_MAX;
+  if (RaiseError(thd, session->Admit()) != 0) return ULONGLONG_MAX;
+  return TakeTurnUnprepared(thd, session) == 0 ? 0 : ULONGLONG_MAX;
 }
 
 // Called one at a time, in the order of the binary log. Prepare has made the transaction durable
@@ -210,11 +236,6 @@ int Rollback(handlerton*, THD* thd, bool all) {
   session->committed_in_order = false;
   session->LetNextOn();
   return session->EndsXa() ? RollbackOwnXa(thd, session) : RaiseError(thd, session->Rollback());
-}
-
-// Whether the binary log gets anything of the transaction, and so commits it in its turn.
-bool IsForBinaryLog(const THD* thd) {
-  return !thd->is_current_stmt_binlog_disabled() && trans_has_updated_trans_table(thd);
 }
 
 // A parallel worker waits here for those before it, if nobody else has it wait in time. Returns an error that was raised; changes how durable
