@@ -46,12 +46,11 @@ class ReadyDictionaries::Tables {
   const std::shared_ptr<std::atomic<size_t>> gone_;
 };
 
-ReadyDictionaries::Charge::Charge(std::shared_ptr<rocks::Cache> cache, size_t bytes) : cache_(std::move(cache)) {
+ReadyDictionaries::Charge::Charge(std::shared_ptr<rocks::Cache> cache, const void* charged, size_t bytes) : cache_(std::move(cache)) {
   if (cache_ == nullptr) return;
-  // Any key of the length that the cache wants: it only says which part of the cache is charged.
+  // Any key of the length that the cache wants: it only says which part of the cache is charged, which is not to be the same for many.
   char key[16] = {};
-  const Charge* const self = this;
-  std::memcpy(key, &self, sizeof self);
+  std::memcpy(key, &charged, sizeof charged);
   handle_ = cache_->CreateStandalone(rocks::Slice(key, sizeof key), nullptr, &rocks::kNoopCacheItemHelper, bytes,
                                      /*allow_uncharged=*/true);
 }
@@ -95,13 +94,14 @@ ReadyDictionary ReadyDictionaries::Of(std::string_view dictionary) {
     const std::lock_guard lock(mutex_);
     if (const auto found = Find(dictionary)) {
       Keep(found);
+      ForgetThoseThatAreGone();  // where all share, none is made for long
       return From(found);
     }
   }
   OwnTables own(ZSTD_createDDict(dictionary.data(), dictionary.size()));
   if (own == nullptr) return nullptr;
   auto made = std::make_shared<const Tables>(dictionary, std::move(own), gone_);
-  Charge charge(cache_, made->bytes());
+  Charge charge(cache_, made.get(), made->bytes());
   const std::lock_guard lock(mutex_);
   if (const auto found = Find(dictionary)) return From(found);
   Keep(made);

@@ -49,7 +49,8 @@ class ReadyDictionaries final {
   // What the cache is charged, as an entry that nobody finds. Threads: one at a time.
   class Charge {
    public:
-    Charge(std::shared_ptr<rocks::Cache> cache, size_t bytes);
+    // `charged`: what lies in memory of its own as long as the charge lasts.
+    Charge(std::shared_ptr<rocks::Cache> cache, const void* charged, size_t bytes);
     Charge(Charge&& other) noexcept;
     Charge& operator=(Charge&&) = delete;
     ~Charge();

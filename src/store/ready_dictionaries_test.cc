@@ -2,6 +2,7 @@
 // A dictionary is made once as long as somebody reads with it, or it was among the last; the cache is charged for it as long, and once.
 #include "store/ready_dictionaries.h"
 
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -121,6 +122,38 @@ TEST_F(ChargedDictionariesTest, EachIsChargedOnceAsLongAsSomebodyHasIt) {
     EXPECT_EQ(Charged(), before + ReadyDictionaries::kKept * each);
   }
   EXPECT_EQ(Charged(), before);
+}
+
+// Files that had one each give way to files that share one.
+TEST_F(ChargedDictionariesTest, WhatHasGoneIsNotChargedUntilAnotherIsMade) {
+  ReadyDictionaries dictionaries(cache_);
+  std::vector<ReadyDictionary> made;
+  for (unsigned i = 0; i < 200; ++i) made.push_back(dictionaries.Of(Content(i)));
+  const size_t each = Charged() / made.size();
+  const auto shared = dictionaries.Of(Content(0));
+  made.clear();
+  EXPECT_GT(Charged(), 190 * each);
+  EXPECT_EQ(dictionaries.Of(Content(0)), shared);
+  EXPECT_LE(Charged(), (ReadyDictionaries::kKept + 2) * each);
+}
+
+// All made by one thread, one call after the other. What cannot be evicted from one part has the others' rows evicted for nothing, and that part
+// go over what it may have.
+TEST(ReadyDictionariesTest, AllPartsOfTheCacheAreChargedAlike) {
+  constexpr size_t kBytes = 8 << 20;
+  rocks::HyperClockCacheOptions options(kBytes, 0);
+  options.num_shard_bits = 3;
+  const auto cache = options.MakeSharedCache();
+  for (uint64_t i = 0; i < 2 * kBytes / 4096; ++i) {
+    char key[16] = {};
+    std::memcpy(key, &i, sizeof i);
+    ASSERT_TRUE(cache->Insert(rocks::Slice(key, sizeof key), nullptr, &rocks::kNoopCacheItemHelper, 4096).ok());
+  }
+  ReadyDictionaries dictionaries(cache);
+  std::vector<ReadyDictionary> made;
+  for (unsigned i = 0; i < 100; ++i) made.push_back(dictionaries.Of(Content(i)));
+  EXPECT_GT(cache->GetPinnedUsage(), kBytes / 4) << "more than a part has";
+  EXPECT_LE(cache->GetUsage(), kBytes + kBytes / 16);
 }
 
 // As an entry of a cache goes: in the midst of the charge for another.
