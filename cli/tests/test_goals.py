@@ -78,6 +78,16 @@ class GoalsTest(unittest.TestCase):
                          ["≥ 1", "✓ 1.00", "1.00 – 1.20", "≥ 1", "✓ 1.00", "0.92 – 1.00"])
         self.assertEqual(self.row("rate, median of all lines"), ["–", "–", "–", "≥ 1.3", "✓ 1.50", "1.00 – 2.00"])
 
+    def test_what_fills_the_database_is_no_line(self) -> None:
+        runs = []
+        for engine, rate in (("cairn", 110), ("innodb", 100)):
+            load = report_samples.run(engine, "load", 50 if engine == "cairn" else 100)
+            load["outcome"]["lines"] = {"fill": {"operations": load["rate"], "seconds": 1}}
+            runs += [load, *_lines(engine, {"a": [rate, rate]})]
+        self.store("oltp", "oltp", runs,
+                   steps=[report_samples.step("load"), report_samples.step("lines", repeatable=True)])
+        self.assertEqual(self.row("rate, worst line")[:2], ["≥ 1", "✓ 1.10"])
+
     def test_times_are_the_inverse_of_rates(self) -> None:
         self.store("ddl", "ddl", [*_lines("cairn", {"copy": [200, 400]}), *_lines("innodb", {"copy": [100, 100]})])
         self.assertEqual(self.row("copy")[:3], ["≤ 1", "✓ 0.333", "0.250 – 0.50"])

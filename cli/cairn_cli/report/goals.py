@@ -96,7 +96,7 @@ def best_setting(result: Result, step: str, _other: str) -> Ratio | None:
 
 def _rates_of_lines(result: Result, other: str) -> list[Figure]:
     lines = Lines(result, other)
-    return [rates for name in lines.names if (rates := lines.relative_rates(_OURS, name))]
+    return [rates for name in lines.own_names if (rates := lines.relative_rates(_OURS, name))]
 
 
 def _over_turns(found: Figure | None) -> Ratio | None:

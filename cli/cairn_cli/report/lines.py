@@ -62,6 +62,11 @@ class Lines:
 
         return sorted(found, key=rank)
 
+    @property
+    def own_names(self) -> list[str]:
+        """Those of the benchmark itself, in the same order: not what filled the database before it, once and in seconds."""
+        return [name for name in self.names if name in self._plain]
+
     def rate(self, engine: str, name: str) -> Figure | None:
         """Operations per second."""
         return _figure(self._rates, engine, name)
