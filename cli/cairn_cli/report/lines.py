@@ -64,7 +64,7 @@ class Lines:
 
     @property
     def own_names(self) -> list[str]:
-        """Those of the benchmark itself, in the same order: not what filled the database before it, once and in seconds."""
+        """Those of the benchmark itself, in the same order: not what filled the database before it."""
         return [name for name in self.names if name in self._plain]
 
     def rate(self, engine: str, name: str) -> Figure | None:
