@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 
@@ -64,6 +65,16 @@ class IndexBuilderTest : public ::testing::Test, public txn::TxnFixture {
     std::shared_ptr<catalog::Table> table;
     ASSERT_TRUE(catalog->Find(kName, &table).ok());
     Bind(std::move(table));
+  }
+  // Power is lost while the builder is at work.
+  void CrashAndOpen(std::unique_ptr<IndexBuilder> builder) {
+    env.Freeze();
+    builder.reset();
+    catalog.reset();
+    CrashAll();
+    OpenAll();
+    OpenCatalog();
+    FindAndBind();
   }
 
   static TestRecord RecordOf(const Row& row, const catalog::TableAccess& access) {
@@ -367,13 +378,7 @@ TEST_F(IndexBuilderTest, ACrashLeavesTheTableAsItWas) {
   ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   CommitOne(2, Row{2, 20, 2});
   ASSERT_TRUE(store->SyncWal().ok());
-  env.Freeze();
-  builder.reset();
-  catalog.reset();
-  CrashAll();
-  OpenAll();
-  OpenCatalog();
-  FindAndBind();
+  CrashAndOpen(std::move(builder));
   EXPECT_EQ(access->indexes().size(), 1u);
   EXPECT_EQ(Dropped().size(), 4u);
   ExpectWhole();
@@ -386,13 +391,7 @@ TEST_F(IndexBuilderTest, FilesDoNotOutliveTheNumbersOfTheirIndexes) {
   ASSERT_TRUE(builder->Begin().ok());
   ASSERT_TRUE(builder->Fill(kSortBytes).ok());
   const std::vector<catalog::IndexDef> built = builder->indexes();
-  env.Freeze();
-  builder.reset();
-  catalog.reset();
-  CrashAll();
-  OpenAll();
-  OpenCatalog();
-  FindAndBind();
+  CrashAndOpen(std::move(builder));
   const std::vector<IndexId> dropped = Dropped();
   EXPECT_EQ(dropped.size(), 4u);
   for (const catalog::IndexDef& index : built) EXPECT_EQ(std::ranges::count(dropped, index.id), 1);
