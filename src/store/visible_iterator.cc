@@ -13,6 +13,7 @@
 #include "store/memtable_access.h"
 #include "store/prefix_filter.h"
 #include "store/range_deletions.h"
+#include "store/read_point.h"
 #include "store/rocks_status.h"
 #include "store/version_files.h"
 
@@ -37,7 +38,7 @@ bool IsDeletion(uint8_t type) { return type == rocks::kTypeDeletion || type == r
 // Whether another opening would see the same entries with nothing but other bounds. RocksDB's
 // iterators look at the bounds anew with each seek.
 bool VisibleIterator::Serves(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range) {
-  if (stream_ == nullptr || !holds_all_ || was_interrupted_ || !refusal_.empty() || !stream_->status().ok()) {
+  if (stream_ == nullptr || was_interrupted_ || !refusal_.empty() || !stream_->status().ok()) {
     return false;
   }
   const uint64_t wanted = read.snapshot == nullptr ? source.db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
@@ -81,14 +82,9 @@ void VisibleIterator::Open(const FamilySource& source, const rocks::ReadOptions&
   if (serves) return;
   read_ = read;
   if (read_.io_activity == rocks::Env::IOActivity::kUnknown) read_.io_activity = rocks::Env::IOActivity::kDBIterator;
-  // The sequence number comes second: what it names is then in these memtables and files, even if a
-  // compaction drops older versions in between.
-  const uint64_t sequence_before = db->GetLatestSequenceNumber();
-  version_ = source.family->GetReferencedSuperVersion(db);
-  snapshot_sequence_ =
-      read.snapshot == nullptr ? db->GetLatestSequenceNumber() : read.snapshot->GetSequenceNumber();
-  // What was committed in between may lie in a newer memtable. This opening may have come before it, the next does not.
-  holds_all_ = snapshot_sequence_ <= sequence_before;
+  const ReadPoint point = TakeReadPoint(source, read.snapshot);
+  version_ = point.version;
+  snapshot_sequence_ = point.sequence;
   hidden_in_memtable_max_ = version_->mutable_cf_options.memtable_op_scan_flush_trigger;
   // What has the sequence number 0 is settled; a new store's first memtable begins there.
   memtable_sequence_min_ = std::max<uint64_t>(version_->mem->GetEarliestSequenceNumber(), 1);

@@ -163,7 +163,6 @@ class VisibleIterator final {
   ByteView upper_;
   std::optional<rocks::Arena> arena_;  // the stream lives in it
   rocks::InternalIterator* stream_ = nullptr;
-  bool holds_all_ = false;  // of what was committed when it was opened
   rocks::SuperVersion* version_ = nullptr;  // held by the stream
   std::optional<FileRunStream> files_;      // is the stream, which then merges nothing
   std::optional<MergedRuns> merged_;        // is the stream, which then is merged by us
