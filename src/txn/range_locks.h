@@ -49,13 +49,13 @@ struct RangeHolding {
 // batch's latch. The scanner announces its bounds here, then looks into others' batches under their latches, and
 // locks what nothing was found in, nor has arrived in since. So one of the two always sees the other.
 //
-// Memory is bounded: above kRangeCountMax ranges of one owner in one index neighbours become one
-// range, together with what lies between them.
+// Memory is bounded: above kRangeCountMax ranges of one owner in one index, and above as many as it has locks of rows, neighbours
+// become one range, together with what lies between them.
 //
 // Thread rule: all methods are safe from any thread; those of one owner are called by one thread at a time.
 class RangeLocks {
  public:
-  static constexpr size_t kRangeCountMax = 1024;
+  static constexpr size_t kRangeCountMax = 16'384;  // some 3 MB
 
   // Whether anybody may hold a range in the index. Sequentially consistent with Begin().
   bool MayHold(IndexId index) const { return SlotOf(index).load(std::memory_order_seq_cst) != 0; }

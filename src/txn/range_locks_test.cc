@@ -372,6 +372,20 @@ TEST_F(RangeLocksTest, RangesOfEndedWalksAreJoinedAndBounded) {
   EXPECT_TRUE(Insert(*writer, "z").ok());
 }
 
+TEST_F(RangeLocksTest, AsManyRangesAsLocksOfRowsAreKeptApart) {
+  auto reader = Begin(), writer = Begin();
+  constexpr size_t kRows = RangeLocks::kRangeCountMax + 10;
+  for (size_t i = 0; i < kRows; ++i) {
+    const std::string name = "k" + std::to_string(100'000 + i);
+    ASSERT_TRUE(reader->Lock(K(name, 2), kNoWait, nullptr).ok());
+    RangeWalk walk;
+    Walk(*reader, &walk, name + "a", name + "b");
+  }
+  EXPECT_EQ(count(), kRows);
+  EXPECT_TRUE(Insert(*writer, "k100000a5").Is(Code::kLockBusy));
+  EXPECT_TRUE(Insert(*writer, "k100000c").ok());
+}
+
 TEST_F(RangeLocksTest, AnInsertionWaitsForTheEndOfTheHolder) {
   auto reader = Begin(), writer = Begin();
   RangeWalk walk;
