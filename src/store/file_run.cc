@@ -24,18 +24,47 @@ constexpr char kMalformed[] = "an entry's key is too short, or its lengths reach
 // A range within which keys begin alike is rarely in more.
 constexpr size_t kFilteredFilesMax = 2;
 
-// Files at the ends of the run that have nothing.
-void LeaveOut(const PrefixFilter& filter, FileRun* run) {
-  while (run->count != 0 && !filter.MayHave(run->level, run->files[0])) {
+// Leaves out files at the ends of the run that have nothing, if there is a filter. Whether any is left.
+bool Narrow(const PrefixFilter* filter, FileRun* run) {
+  if (filter == nullptr || run->count > kFilteredFilesMax) return run->count != 0;
+  while (run->count != 0 && !filter->MayHave(run->level, run->files[0])) {
     ++run->files;
     --run->count;
   }
-  while (run->count > 1 && !filter.MayHave(run->level, run->files[run->count - 1])) --run->count;
+  while (run->count > 1 && !filter->MayHave(run->level, run->files[run->count - 1])) --run->count;
+  return run->count != 0;
 }
 
 bool Append(const FileRun& run, FileRuns* runs) {
   if (runs->count == FileRuns::kMax) return false;
   runs->runs[runs->count++] = run;
+  return true;
+}
+
+// Without what `filter` leaves out, if there is one.
+bool FindRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter* filter, FileRuns* found) {
+  const auto begins_below_upper = [upper](const rocks::FdWithKeyRange& file) {
+    return upper.empty() || UserKey(file.smallest_key) < upper;
+  };
+  const rocks::VersionStorageInfo& storage = *version.current->storage_info();
+  found->count = 0;
+  for (int level = 0; level < storage.num_non_empty_levels(); ++level) {
+    const rocks::LevelFilesBrief& files = storage.LevelFilesBrief(level);
+    const rocks::FdWithKeyRange* const end = files.files + files.num_files;
+    if (level == 0) {
+      for (const rocks::FdWithKeyRange* file = files.files; file != end; ++file) {
+        if (!begins_below_upper(*file) || UserKey(file->largest_key) < lower) continue;
+        FileRun run{.level = 0, .files = file, .count = 1};
+        if (Narrow(filter, &run) && !Append(run, found)) return false;
+      }
+      continue;
+    }
+    const rocks::FdWithKeyRange* const first = FirstFileFrom(files, lower);
+    FileRun run{.level = level,
+                .files = first,
+                .count = static_cast<size_t>(std::partition_point(first, end, begins_below_upper) - first)};
+    if (Narrow(filter, &run) && !Append(run, found)) return false;
+  }
   return true;
 }
 
@@ -48,31 +77,18 @@ bool FileRuns::Contain(const FileRuns& other) const {
   });
 }
 
-bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter* filter,
-                  FileRuns* found) {
-  const auto begins_below_upper = [upper](const rocks::FdWithKeyRange& file) {
-    return upper.empty() || UserKey(file.smallest_key) < upper;
-  };
-  const rocks::VersionStorageInfo& storage = *version.current->storage_info();
-  found->count = 0;
-  for (int level = 0; level < storage.num_non_empty_levels(); ++level) {
-    const rocks::LevelFilesBrief& files = storage.LevelFilesBrief(level);
-    const rocks::FdWithKeyRange* const end = files.files + files.num_files;
-    if (level == 0) {
-      for (const rocks::FdWithKeyRange* file = files.files; file != end; ++file) {
-        if (!begins_below_upper(*file) || UserKey(file->largest_key) < lower) continue;
-        if (filter != nullptr && !filter->MayHave(level, *file)) continue;
-        if (!Append({.level = 0, .files = file, .count = 1}, found)) return false;
-      }
-      continue;
-    }
-    const rocks::FdWithKeyRange* const first = FirstFileFrom(files, lower);
-    FileRun run{.level = level,
-                .files = first,
-                .count = static_cast<size_t>(std::partition_point(first, end, begins_below_upper) - first)};
-    if (filter != nullptr && run.count <= kFilteredFilesMax) LeaveOut(*filter, &run);
-    if (run.count != 0 && !Append(run, found)) return false;
+bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, FileRuns* found) {
+  return FindRuns(version, lower, upper, /*filter=*/nullptr, found);
+}
+
+bool FilterFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter& filter, bool are_few,
+                    FileRuns* found) {
+  if (!are_few) return FindRuns(version, lower, upper, &filter, found);
+  size_t kept = 0;
+  for (FileRun run : std::span<const FileRun>(found->runs.data(), found->count)) {
+    if (Narrow(&filter, &run)) found->runs[kept++] = run;
   }
+  found->count = kept;
   return true;
 }
 

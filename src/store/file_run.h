@@ -45,11 +45,13 @@ struct FileRuns {
   size_t count = 0;
 };
 
-// The runs of `version` between the bounds (empty: none), memtables left out; without files that `filter`, which is of these
-// bounds, tells to have nothing there. Null: none are left out. Of many files of one level it is not asked. False when there
-// are more than kMax.
-bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter* filter,
-                  FileRuns* found);
+// The runs of `version` between the bounds (empty: none), memtables left out. False when there are more than kMax.
+bool FindFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, FileRuns* found);
+
+// Of what that has found and answered, `are_few`: without files that `filter`, which is of these bounds, tells to have nothing
+// there. Of many files of one level it is not asked.
+bool FilterFileRuns(const rocks::SuperVersion& version, ByteView lower, ByteView upper, const PrefixFilter& filter, bool are_few,
+                    FileRuns* found);
 
 // The stream of a run, for any bounds whose run is contained in it. Deletions of ranges apply: each file's
 // reach no further than the file.

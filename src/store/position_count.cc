@@ -83,7 +83,7 @@ class RangeSources {
 
   // Without those that filters tell a walk to pass by (VisibleIterator): their blocks would be read for this count alone.
   bool FindRuns(FileRuns* runs) const {
-    const bool are_few = FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), /*filter=*/nullptr, runs);
+    const bool are_few = FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), runs);
     if (are_few && runs->count <= 1) return true;
     rocks::ReadOptions read = HowToRead();
     const rocks::Slice lower(bounds_.lower().data(), bounds_.lower().size());
@@ -91,7 +91,7 @@ class RangeSources {
     read.iterate_lower_bound = &lower;
     if (!upper.empty()) read.iterate_upper_bound = &upper;
     const PrefixFilter filter(source_, *version_, read);
-    return filter.is_alike() ? FindFileRuns(*version_, bounds_.lower(), bounds_.upper(), &filter, runs) : are_few;
+    return filter.is_alike() ? FilterFileRuns(*version_, bounds_.lower(), bounds_.upper(), filter, are_few, runs) : are_few;
   }
 
   bool IsInRange(const MemtableTree::Position& position) const {

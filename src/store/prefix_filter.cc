@@ -63,8 +63,7 @@ bool BeginAlike(const rocks::SliceTransform* extractor, const rocks::Comparator*
 PrefixFilter::PrefixFilter(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read)
     : source_(source), version_(version), read_(read), known_bytes_(KnownBeginning(read)) {
   if (known_bytes_ == 0 && !BeginAlike(version.mutable_cf_options.prefix_extractor.get(), source.family->user_comparator(), read)) return;
-  target_.assign(read.iterate_lower_bound->data(), read.iterate_lower_bound->size());
-  rocks::AppendInternalKeyFooter(&target_, rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek);
+  target_.SetInternalKey(*read.iterate_lower_bound, rocks::kMaxSequenceNumber, rocks::kValueTypeForSeek);
 }
 
 // A file with filters of another policy is asked as RocksDB does, which is by the length it was written with and only if the range allows that.
@@ -72,11 +71,11 @@ bool PrefixFilter::Ask(const rocks::BlockBasedTable& table, bool* asked) const {
   rocks::BlockCacheLookupContext lookup{rocks::TableReaderCaller::kUserIterator};
   *asked = known_bytes_ != 0 && KnowsBeginnings(*table.get_rep());
   if (*asked) {
-    const rocks::Slice key(target_);
-    return table.get_rep()->filter->KeyMayMatch(rocks::Slice(target_.data(), known_bytes_), &key, /*get_context=*/nullptr, &lookup, read_);
+    const rocks::Slice key = target_.GetInternalKey();
+    return table.get_rep()->filter->KeyMayMatch(rocks::Slice(key.data(), known_bytes_), &key, /*get_context=*/nullptr, &lookup, read_);
   }
-  return table.PrefixRangeMayMatch(target_, read_, version_.mutable_cf_options.prefix_extractor.get(), /*need_upper_bound_check=*/true, &lookup,
-                                   asked);
+  return table.PrefixRangeMayMatch(target_.GetInternalKey(), read_, version_.mutable_cf_options.prefix_extractor.get(),
+                                   /*need_upper_bound_check=*/true, &lookup, asked);
 }
 
 bool PrefixFilter::MayHave(int level, const rocks::FdWithKeyRange& file) const {

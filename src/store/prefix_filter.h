@@ -3,9 +3,10 @@
 // accordingly (decision 20).
 #pragma once
 
-#include <string>
+#include <cstddef>
 
 #include "db/column_family.h"
+#include "db/dbformat.h"
 #include <rocksdb/options.h>
 
 #include "store/family_source.h"
@@ -21,7 +22,7 @@ class PrefixFilter final {
   PrefixFilter(const FamilySource& source, const rocks::SuperVersion& version, const rocks::ReadOptions& read);
 
   // Whether it is such a range; of others filters tell nothing.
-  bool is_alike() const { return !target_.empty(); }
+  bool is_alike() const { return target_.Size() != 0; }
 
   // False: the file has nothing in the range, and deletes no ranges. Precondition: is_alike().
   bool MayHave(int level, const rocks::FdWithKeyRange& file) const;
@@ -33,7 +34,7 @@ class PrefixFilter final {
   const rocks::SuperVersion& version_;
   const rocks::ReadOptions& read_;
   const size_t known_bytes_;  // of a walked index, what all keys of the range begin with: a long or a short beginning; or 0
-  std::string target_;  // internal key, before all of the range
+  rocks::IterKey target_;  // internal key, before all of the range
 };
 
 }  // namespace cairn::store

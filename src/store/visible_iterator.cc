@@ -103,13 +103,13 @@ void VisibleIterator::Open(const FamilySource& source, const rocks::ReadOptions&
 void VisibleIterator::FindRuns(const FamilySource& source, const rocks::ReadOptions& read, RangeRuns* range) const {
   const ByteView lower = Bound(read.iterate_lower_bound), upper = Bound(read.iterate_upper_bound);
   range->version_number = version_->version_number;
-  range->are_few = FindFileRuns(*version_, lower, upper, /*filter=*/nullptr, &range->runs);
+  range->are_few = FindFileRuns(*version_, lower, upper, &range->runs);
   range->are_filtered = false;
   if (range->are_few && range->runs.count <= 1) return;
   const PrefixFilter filter(source, *version_, read);
   if (!filter.is_alike()) return;
   range->are_filtered = true;
-  range->are_few = FindFileRuns(*version_, lower, upper, &filter, &range->runs);
+  range->are_few = FilterFileRuns(*version_, lower, upper, filter, range->are_few, &range->runs);
 }
 
 // From one run of files, if there is nothing else between the bounds.
