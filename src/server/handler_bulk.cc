@@ -110,7 +110,9 @@ int Handler::FinishLoad() {
   transaction.AddTableCounters(access_->def().id, {});
   THD* const thd = ha_thd();
   const bool replaces_table = thd_sql_command(thd) != SQLCOM_CREATE_TABLE || thd->lex->create_info.or_replace();
-  if (replaces_table && !access_->def().temporary) session_->syncs_commit = true;
+  // Files survive a loss of power as soon as they are in the store: then the counters must, too, or numbers that rows have are given again.
+  const bool comes_as_files = load_ != nullptr && load_->by_files();
+  if ((replaces_table || comes_as_files) && !access_->def().temporary) session_->syncs_commit = true;
   if (load_ == nullptr) return 0;
   const bulk::LoadTarget target{
       .put = [&](ByteView key, ByteView value) { return transaction.Put(store::Family::kData, key, value); },

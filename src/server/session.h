@@ -102,7 +102,8 @@ class Session {
   void DetachCursorsOf(TableId id, const CursorHolder* writer);
 
   // The transaction fills a table that the server puts in another's place once it is committed, or ends the creation of one, and the server
-  // says so in a log of its own that it syncs: then the changes must be durable, whatever the flush setting.
+  // says so in a log of its own that it syncs; or its rows are in the store already, as files, and their counters are to come with it. Then the
+  // changes must be durable, whatever the flush setting.
   bool syncs_commit = false;
 
   // Rows of a statement are gathered and not yet a part of the transaction, which must not be committed so.
