@@ -180,6 +180,9 @@ Status TableLoad::FinishFiles() {
 Status TableLoad::Finish(const LoadTarget& target) {
   if (!by_files()) return PutAll(target);
   CAIRN_RETURN_IF_ERROR(FinishFiles());
+  // Files come into the store without the log, and the dictionary leaves there what it has of a temporary table: if power took that, and the ids
+  // with it, nobody would know whose entries the files have, and they would stay.
+  if (table_->def().temporary) CAIRN_RETURN_IF_ERROR(store_.SyncWal());
   return load_->Ingest(options_.interrupted);
 }
 

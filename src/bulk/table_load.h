@@ -51,7 +51,8 @@ struct LoadDuplicate {
 // Finish() is called; until then nothing is there. Rows are encoded once. Those that
 // come in the order of their primary keys are written to sorted files at once; others, and the entries
 // of secondary indexes, are sorted within bounded memory. Up to kSmallBytes of entries
-// are given to a LoadTarget instead: files of few entries would cost more than they save.
+// are given to a LoadTarget instead: files of few entries would cost more than they save. Before files of a temporary table come into the store
+// the log is synced, as the table's definition may not have been.
 //
 // The caller answers for it that the table is empty, that nobody else can use it, that no
 // read view older than Finish() will ever look at it, and that the table goes if Finish() fails, or a crash comes before

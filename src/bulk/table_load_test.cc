@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index_bounds.h"
+#include "catalog/catalog.h"
 #include "catalog/testing.h"
 #include "store/store_testing.h"
 
@@ -142,6 +144,37 @@ TEST_F(TableLoadTest, LoadedRowsSurviveACrashAndOthersLeaveNothing) {
   Crash();
   Open();
   ExpectEntriesOf(Rows(kManyRows));
+}
+
+// What the dictionary has of a temporary table is not synced when it is made. The next start is to find whose files these are, and to drop them.
+TEST_F(TableLoadTest, FilesOfATemporaryTableAreKnownAfterALossOfPower) {
+  store::LogLines lines;
+  std::unique_ptr<catalog::Catalog> dictionary;
+  ASSERT_TRUE(catalog::Catalog::Open(store.get(), &dictionary, &lines).ok());
+  catalog::TableDef def = access->def();
+  def.temporary = true;
+  std::shared_ptr<catalog::Table> table;
+  ASSERT_TRUE(dictionary->Create(std::move(def), 0, &table).ok());
+  ASSERT_TRUE(catalog::TableAccess::Make(std::move(table), layout, &access).ok());
+  auto load = NewLoad();
+  ASSERT_TRUE(AddAll(*load, Rows(kManyRows)).ok());
+  ASSERT_TRUE(load->by_files());
+  ASSERT_TRUE(Finish(*load).ok());
+  load.reset();
+  dictionary.reset();
+  Crash();
+  Open();
+  ExpectEntriesOf(Rows(kManyRows));
+  ASSERT_TRUE(catalog::Catalog::Open(store.get(), &dictionary, &lines).ok());
+  EXPECT_EQ(lines.text(), "");  // no index is unknown
+  std::vector<IndexId> dropped;
+  ASSERT_TRUE(dictionary->DroppedIndexes(&dropped).ok());
+  EXPECT_EQ(dropped.size(), access->indexes().size());
+  for (const IndexId index : dropped) {
+    const IndexBounds bounds(index);
+    ASSERT_TRUE(store->DropRange(store::Family::kData, bounds.lower(), bounds.upper()).ok());
+  }
+  ExpectNothing();
 }
 
 TEST_F(TableLoadTest, ALoadThatIsGivenUpLeavesNothing) {
