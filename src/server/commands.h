@@ -18,19 +18,27 @@ inline bool AddsRows(int command) {
   }
 }
 
-// Whether the statement copies, defines or maintains tables. It needs no row locks: metadata locks keep writers away from what is copied,
-// and the others, whose metadata locks let writers go on, read one snapshot.
-inline bool DefinesTables(int command) {
+// Whether the statement may copy a table, to put the copy in its place. OPTIMIZE does so in a server that is told to do without what is newer
+// (--safe-mode), REPAIR where the definition is of an earlier server.
+inline bool MayCopyTable(int command) {
   switch (command) {
     case SQLCOM_ALTER_TABLE:
     case SQLCOM_CREATE_INDEX:
     case SQLCOM_DROP_INDEX:
     case SQLCOM_OPTIMIZE:
+    case SQLCOM_REPAIR: return true;
+    default: return false;
+  }
+}
+
+// Whether the statement copies, defines or maintains tables. It needs no row locks: metadata locks keep writers away from what is copied,
+// and the others, whose metadata locks let writers go on, read one snapshot.
+inline bool DefinesTables(int command) {
+  switch (command) {
     case SQLCOM_ANALYZE:
     case SQLCOM_CHECK:
-    case SQLCOM_REPAIR:
     case SQLCOM_CHECKSUM: return true;
-    default: return false;
+    default: return MayCopyTable(command);
   }
 }
 

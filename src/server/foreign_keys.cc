@@ -84,16 +84,7 @@ SqlName SqlNameOf(const std::string& name) {
 }
 
 std::string AlteredTable(THD* thd) {
-  switch (thd_sql_command(thd)) {
-    case SQLCOM_ALTER_TABLE:
-    case SQLCOM_CREATE_INDEX:
-    case SQLCOM_DROP_INDEX:
-    case SQLCOM_OPTIMIZE:
-    case SQLCOM_REPAIR:
-      break;
-    default:
-      return {};
-  }
+  if (!MayCopyTable(thd_sql_command(thd))) return {};
   const TABLE_LIST* const table = thd->lex->query_tables;
   return table == nullptr ? std::string() : TableNameOf(table->db.str, table->table_name.str);
 }

@@ -2,6 +2,8 @@
 // Reading: scans, index reads, positions.
 #include "server/handler.h"
 
+#include "server/commands.h"
+
 namespace cairn::server {
 
 using codec::ColumnSet;
@@ -156,9 +158,7 @@ int Handler::MoveScan(uchar* record, bool forward) {
 }
 
 int Handler::rnd_init(bool scan) {
-  const int command = thd_sql_command(ha_thd());
-  const bool copies = command == SQLCOM_ALTER_TABLE || command == SQLCOM_CREATE_INDEX || command == SQLCOM_DROP_INDEX;
-  if (copies && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  if (MayCopyTable(thd_sql_command(ha_thd())) && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   if (const int error = BeginUntold(); error != 0) return error;
   BindReader();
   MakePlans(0, false);
