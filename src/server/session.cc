@@ -179,7 +179,8 @@ Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
 
 Status Session::Prepare(const std::string& name, store::Durability durability) {
   DetachCursors();
-  return transaction_->Prepare(name, durability);
+  // What has to be durable with its commit is so before the binary log says that it is committed.
+  return transaction_->Prepare(name, syncs_commit ? store::Durability::kSync : durability);
 }
 
 // If the server could not write an XA COMMIT to the binary log, it has told the user of an error and struck the XID off its list, so that
