@@ -126,7 +126,7 @@ void RangeLocks::Keep(RangeHolding* holding, std::string lower, std::string uppe
     at = locked.erase(at);
   }
   locked.emplace_hint(at, std::move(lower), std::move(upper));
-  // Beside the lock of a row a range is not much: who removes many parents keeps one for each, and keeps nobody from the others.
+  // A range takes about as much as the lock of a row. Who removes many parents has one for each, and is to keep nobody from the others.
   if (locked.size() <= std::max<uint64_t>(kRangeCountMax, holding->owner->lock_count())) return;
   for (auto one = locked.begin(); one != locked.end() && std::next(one) != locked.end(); ++one) {
     const auto other = std::next(one);
