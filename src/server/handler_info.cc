@@ -128,13 +128,12 @@ int Handler::info(uint flags) {
     // Never what an earlier call has measured: this handler is kept while the table grows and shrinks, and costs of scans follow.
     stats.data_file_length = 0;
     if (is_shown) MeasureIndexes();
-    if (committed != 0 && stats.data_file_length != 0) {
-      stats.mean_rec_length = static_cast<ulong>(stats.data_file_length / committed) + 1;  // what is measured is what is committed
-    } else {
-      stats.mean_rec_length = kMeanRowBytesUnknown;
-      // The server reckons by blocks what it costs to read rows by positions that are no primary key.
-      if (stats.data_file_length == 0) stats.data_file_length = stats.records * stats.mean_rec_length;
-    }
+    // What is measured is what is committed.
+    stats.mean_rec_length = committed == 0 || stats.data_file_length == 0
+                                ? kMeanRowBytesUnknown
+                                : static_cast<ulong>(stats.data_file_length / committed) + 1;
+    // The server reckons by blocks what it costs to read rows by positions that are no primary key.
+    if (stats.data_file_length == 0) stats.data_file_length = stats.records * stats.mean_rec_length;
     // The optimizer takes a table of no rows for granted; ours may get some at any moment. HA_STATUS_OPEN is how the server counts history.
     if (stats.records == 0 && !(flags & (HA_STATUS_TIME | HA_STATUS_OPEN))) stats.records = 1;
   }

@@ -10,7 +10,8 @@
 namespace cairn::store {
 
 // `version` has all changes of the family up to `sequence`, and keeps them: nothing that a view of that number sees is dropped
-// from it. Whoever takes it releases the version: version_files.h.
+// from it. Without a view it may lack the last one where that is a load, whose number RocksDB tells a moment before its version.
+// Whoever takes it releases the version: version_files.h.
 struct ReadPoint {
   rocks::SuperVersion* version = nullptr;
   uint64_t sequence = 0;
