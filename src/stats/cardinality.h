@@ -17,7 +17,11 @@ namespace cairn::stats {
 // work is bounded, and need not be killed.
 //
 // Each entry stands for one over the number of entries that share its value, so common and rare
-// values both count for what they are; values that reach out of a run are measured by CountRange.
+// values both count for what they are; values that reach out of a run are measured by CountRange. A value of the first part
+// that fills runs is a stratum of its own, and so is what lies between two of them: runs are spread anew over such that have
+// none, so that a value of almost all rows (NULL, zero) does not hide the others. Three times at most: what then has no run is
+// taken to be like what has.
+// Source: stratified sampling, e.g. Cochran, Sampling Techniques, chapter 5.
 // Thread rule: any thread. Takes no locks.
 Status SampleIndex(const store::Store& store, const codec::IndexCodec& index, uint64_t table_rows,
                    std::vector<double>* rows_per_value);

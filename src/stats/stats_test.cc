@@ -397,6 +397,29 @@ TEST_F(StatsTest, AVeryCommonValueDoesNotHideTheRareOnes) {
   ExpectSample(kPair, 20000, {2, 1}, 3);
 }
 
+// Of a hundred rows 99 have one value, below, above or among 400 others of a row each: 40000 / 401 rows a value.
+TEST_F(StatsTest, AValueOfAlmostAllRowsDoesNotHideTheRareOnes) {
+  for (const int common : {0, 1'000'000'000, 39'800}) {
+    SCOPED_TRACE(common);
+    Fill(40000, [&](int id) { return id < 39600 ? common : id; }, [](int) { return 0; });
+    ExpectSample(kPair, 40000, {100, 100, 1}, 2);
+    DeleteRows(0, 40000, [&](int id) { return id < 39600 ? common : id; }, [](int) { return 0; });
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  }
+}
+
+// 90 of 100 rows have one value, nine another one, and the last are pairs: 40000 / 202.
+TEST_F(StatsTest, NorDoTwoOfThem) {
+  Fill(40000, [](int id) { return id < 36000 ? 0 : id < 39600 ? 1 : id / 2; }, [](int id) { return id; });
+  ExpectSample(kPair, 40000, {198, 1}, 2);
+}
+
+// As many values as there are runs have all rows but a few.
+TEST_F(StatsTest, RareValuesAmongManyCommonOnes) {
+  Fill(64000, [](int id) { return id < 60000 ? id / 3000 * 100'000 : id % 2000 * 1000 + 7; }, [](int) { return 0; });
+  ExpectSample(kPair, 64000, {32}, 3);
+}
+
 // Groups of a hundred, and one value far away from all others.
 TEST_F(StatsTest, AnOutlierDoesNotSpoilTheSpread) {
   Fill(30000, [](int id) { return id == 0 ? 2'000'000'000 : id / 100; }, [](int id) { return id; });
