@@ -227,6 +227,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool LacksVirtualColumns() const;
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
+  int ComputeAfterTriggers(const uchar* record);
   codec::ColumnSet WantedColumns() const;
   void PlanEntry(unsigned index);
   void PlanRow();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Virtual columns of rows of which the server computes none. It does so in its first record alone, and not while it reads keys only. Yet
 // it looks at them elsewhere: at those of an index where it merges what partitions give in its order, or looks for a period that overlaps;
-// and at all that it reads in rows that a sort reads ahead.
+// and at all that it reads in rows that a sort reads ahead. And those of new rows that it has computed too early.
 #include "server/handler.h"
+
+#include <sql_trigger.h>
 
 namespace cairn::server {
 
@@ -65,6 +67,15 @@ void Handler::ComputeForServer(uchar* record) {
   table->move_fields(table->field, table->record[0], record);
   thd->restore_active_arena(table->expr_arena, &arena);
   thd->pop_internal_handler();
+}
+
+// For LOAD DATA, an INSERT that names no columns, and what is left of a portion of time the server computes them, and then has a trigger change
+// what they are computed from. Entries of indexes have what readers will compute. Where the server has done so itself, this is once more.
+int Handler::ComputeAfterTriggers(const uchar* record) {
+  if (table->vfield == nullptr || table->triggers == nullptr || record != table->record[0]) return 0;
+  if (!table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE) || !access_->HasIndexOnVirtualColumn()) return 0;
+  ReadVirtualColumns();
+  return table->update_virtual_fields(this, VCOL_UPDATE_FOR_READ) != 0 ? HA_ERR_GENERIC : 0;
 }
 
 }  // namespace cairn::server

@@ -73,6 +73,7 @@ int Handler::write_row(const uchar* record) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
   if (const int error = ComputeVirtualColumns(record); error != 0) return error;
+  if (const int error = ComputeAfterTriggers(record); error != 0) return error;
   if (copy_begun_ && !load_decided_) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
   }
