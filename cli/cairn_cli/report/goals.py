@@ -11,7 +11,9 @@ from cairn_cli.report.model import Figure, Result, Run, figure
 
 _OURS = "cairn"
 _OTHERS = ("innodb", "myrocks")
+_COMPRESSED = ("innodb-compressed", "innodb-page-compressed")
 _NAMES = {"innodb": "InnoDB", "myrocks": "MyRocks"}
+_SIZE = "metrics.size.database_bytes"
 _TOLD_DIGITS = 7  # of a commit
 
 
@@ -94,6 +96,12 @@ def best_setting(result: Result, step: str, _other: str) -> Ratio | None:
     return min(found, key=lambda ratio: ratio.value, default=None)
 
 
+def smallest_compressed(result: Result, step: str, _other: str) -> Ratio | None:
+    """Cairn's database to that of the compressed InnoDB that takes least, of those in the file."""
+    found = [ratio for engine in _COMPRESSED if (ratio := of(_SIZE)(result, step, engine))]
+    return max(found, key=lambda ratio: ratio.value, default=None)
+
+
 def _rates_of_lines(result: Result, other: str) -> list[Figure]:
     lines = Lines(result, other)
     return [rates for name in lines.own_names if (rates := lines.relative_rates(_OURS, name))]
@@ -117,12 +125,13 @@ def _requests(step: str, clients: str = "") -> tuple[Goal, ...]:
              {"innodb": 0.1, "myrocks": 1.0}, is_most=True),
         Goal("… server CPU for each", step, of("metrics.per_operation.server_cpu_us"),
              {"innodb": 1.0, "myrocks": 0.65}, is_most=True),
-        Goal("… database size", step, of("metrics.size.database_bytes"),
+        Goal("… database size", step, of(_SIZE),
              {"innodb": 1 / 3, "myrocks": 0.95}, is_most=True),
         Goal("… p99, worst of ten operations", step, worst_p99, {"innodb": 1.0, "myrocks": 1.0}, is_most=True),
     )
 
 
+_SIZE_OF_COMPRESSED = Goal("… size, of compressed InnoDB's", "query", smallest_compressed, {_OURS: 0.5}, is_most=True)
 _LOAD = Goal("load, rows/s", "load", of("rate"), {"innodb": 1.0, "myrocks": 2.0})
 
 
@@ -136,7 +145,8 @@ _INSERT = (
 )
 
 WORKLOADS = (
-    Workload("LinkBench, 256 MiB, 1 million ids", "linkbench-256m", (*_requests("query"), _LOAD)),
+    Workload("LinkBench, 256 MiB, 1 million ids", "linkbench-256m",
+             (*_requests("query"), _SIZE_OF_COMPRESSED, _LOAD)),
     Workload("LinkBench, 256 MiB, 1 million ids, a volume of 3,000 reads/s", "linkbench-volume", _requests("query")),
     Workload("LinkBench, 1 GiB, 5 million ids", "linkbench-5m", (*_requests("query"), _LOAD)),
     Workload("LinkBench, 384 MiB, 1 million ids", "linkbench",
