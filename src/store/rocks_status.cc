@@ -37,4 +37,16 @@ bool IsUnreadable(const rocks::Status& status) {
   return text.find("While pread") != std::string::npos || text.find("for random read") != std::string::npos;
 }
 
+// RocksDB's text names the file, and what the system says may come behind a colon. A folder may have such a name, too.
+bool LacksRoomForFile(const rocks::Status& status) {
+  if (!status.IsNoSpace()) return false;
+  constexpr std::string_view kEnd = ".sst";
+  const std::string text = status.ToString();
+  for (size_t at = text.find(kEnd); at != std::string::npos; at = text.find(kEnd, at + 1)) {
+    const size_t next = at + kEnd.size();
+    if (next == text.size() || text[next] == ':') return true;
+  }
+  return false;
+}
+
 }  // namespace cairn::store

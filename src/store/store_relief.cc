@@ -191,7 +191,8 @@ Status Store::CompactFiles(const std::vector<std::string>& names, int output_lev
   impl_->compactions->Forget(compaction.job_id);
   impl_->damaged_files->NoteCompaction(impl_->root, data->GetID(), status, names);
   impl_->relief_compacts.store(false);
-  *fits = !status.IsCompactionTooLarge();
+  // Also if others took the room meanwhile.
+  *fits = !status.IsCompactionTooLarge() && !LacksRoomForFile(status);
   *done = status.ok();
   // Others may be compacting the same files, or have done so since they were listed; or it was stopped.
   if (!*fits || status.IsAborted() || status.IsInvalidArgument() || status.IsIncomplete() ||

@@ -170,6 +170,13 @@ void WriteGateKeeper::OnBackgroundError(rocks::BackgroundErrorReason reason, roc
     *error = rocks::Status::OK();
     return;
   }
+  // Others can take the room that it was let start with; RocksDB would refuse all writes until a restart.
+  if (reason == rocks::BackgroundErrorReason::kCompaction && LacksRoomForFile(*error)) {
+    Log(LogLevel::kWarning, "a compaction in " + options_.directory + " ran out of space and changed nothing: " + error->ToString());
+    *error = rocks::Status::OK();
+    CheckFreeSpace();  // the next one starts only if there is room by now
+    return;
+  }
   // Softer errors are retried by RocksDB while writes go on.
   const bool stops_writes = error->severity() >= rocks::Status::kHardError;
   if (stops_writes) SetError(*error);

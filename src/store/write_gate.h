@@ -21,7 +21,7 @@ namespace cairn::store {
 
 // Closed for space while the disk has less free than the reserve: writes stop early, so that
 // compaction, which frees space, still has room; also while what is free is all claimed by compactions that run. Closed for good or until RocksDB recovers when a
-// background write failed; not when a compaction cannot read what is damaged, which changes nothing (DamagedFiles). Opens by itself; free space is looked at by the writes themselves: once a
+// background write failed; not when a compaction cannot read what is damaged (DamagedFiles), or runs out of space, which changes nothing. Opens by itself; free space is looked at by the writes themselves: once a
 // second, whenever a sixteenth of the reserve has been written, and before a write that is larger than that.
 //
 // Thread rule: any thread.
