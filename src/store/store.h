@@ -115,7 +115,8 @@ class Store {
   // Writes all memtables to files, so that the next open has no log to replay.
   Status FlushMemtables();
   // Compacts a range down to the last level, whose files are written anew too; empty ends mean all. Once `interrupt` (null:
-  // never) is requested it ends before long with kInterrupted: what is compacted by then may stay so.
+  // never) is requested it ends before long with kInterrupted: what is compacted by then may stay so. kNoSpace: the disk has no room for it, or others
+  // took that meanwhile.
   Status CompactRange(Family family, ByteView begin, ByteView end, CompactionInterrupt* interrupt = nullptr);
   // Whether the range of the data family has anything at all, also what was removed and has not been compacted yet. Costs a seek,
   // however much that is. Ranges that were dropped whole (Batch::DeleteRange) may have something for a while.

@@ -401,7 +401,9 @@ TEST_F(StoreFaultTest, ACompactionWithoutRoomThatNobodyWaitsForRefusesNoWrites) 
   FillLevel0(2);
   env.SetFreeBytes((1 << 20) + (200 << 10));
   store->CheckFreeSpace();
-  EXPECT_FALSE(store->CompactRange(Family::kData, {}, {}).ok());
+  const Status compacted = store->CompactRange(Family::kData, {}, {});
+  EXPECT_TRUE(compacted.Is(Code::kNoSpace)) << compacted.ToString();
+  EXPECT_NE(compacted.message().find("/db"), ByteView::npos) << compacted.ToString();
   ASSERT_GT(Number("compaction_cancelled"), 0U);
   ASSERT_TRUE(store->RelieveSpace(1).ok());
   EXPECT_EQ(store->write_gate(), WriteGate::kOpen);

@@ -95,7 +95,11 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end, Compacti
     ended_early = status.IsCompactionAborted() || status.IsManualCompactionPaused();
     // What ends the settling of a load ends this as well, for the moment, and what waits to begin.
   } while (ended_early && !interrupt->is_requested() && !impl_->relief_stopped.load());
-  return ended_early ? Status::Of(Status::Code::kInterrupted) : FromRocks(status);
+  if (ended_early) return Status::Of(Status::Code::kInterrupted);
+  if (status.IsCompactionTooLarge()) {  // RocksDB has no words for it
+    return Status(Status::Code::kNoSpace, impl_->directory + " has too little free space for the compaction");
+  }
+  return FromRocks(status);
 }
 
 Status Store::HasVersions(ByteView begin, ByteView end, bool* has) const {
