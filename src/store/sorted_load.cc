@@ -7,6 +7,7 @@
 #include <chrono>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <rocksdb/env.h>
 #include <rocksdb/sst_file_reader.h>
@@ -125,7 +126,9 @@ Status SortedLoad::OpenFile() {
   writer_ = std::make_unique<Writer>(store_.impl_->root, store_.Handle(family_), compression_threads);
   const size_t doublings = options_.few_files ? DoublingsAfter(paths_.size(), options_.all_at_once) : 0;
   file_bytes_max_ = writer_->options.target_file_size_base << doublings;
-  paths_.push_back(NewTemporaryPath(store_, ".sst"));
+  std::string path;
+  CAIRN_RETURN_IF_ERROR(NewTemporaryPath(store_.impl_->root->GetEnv(), store_.directory(), ".sst", &path));
+  paths_.push_back(std::move(path));
   return FromRocks(writer_->file.Open(paths_.back()));
 }
 

@@ -7,9 +7,13 @@
 #include <random>
 #include <vector>
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
+#include <rocksdb/env.h>
 
 #include "store/store_testing.h"
+#include "store/temp_file.h"
 
 namespace cairn::store {
 namespace {
@@ -248,6 +252,91 @@ TEST_F(SortedLoadTest, AFullDiskIsAnError) {
   store->CheckFreeSpace();
   SortedLoad load(*store, Family::kData);
   EXPECT_EQ(load.Add("k", "v").code(), Code::kNoSpace);
+}
+
+// With files of the system's, which tell a name from what it names.
+class SortedLoadOnDiskTest : public SortedLoadTest {
+ protected:
+  static constexpr uint64_t kNames = 9;
+
+  void SetUp() override {
+    options.directory = ::testing::TempDir() + "cairn_loads_" + std::to_string(getpid());
+    options.environment = nullptr;
+    Open();
+    ASSERT_NO_FATAL_FAILURE(Load("first"));
+  }
+  void TearDown() override {
+    store.reset();
+    std::filesystem::remove_all(options.directory);
+  }
+  void Load(const std::string& key) {
+    SortedLoad load(*store, Family::kData);
+    ASSERT_TRUE(load.Add(key, "loaded").ok());
+    const Status status = load.Ingest();
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  // The names that the process gives out next.
+  void FindNames() {
+    std::string given;
+    ASSERT_TRUE(NewTemporaryPath(rocks::Env::Default(), options.directory, ".sst", &given).ok());
+    const uint64_t number = std::stoull(std::filesystem::path(given).stem().string());
+    for (uint64_t i = 1; i <= kNames; ++i) names.push_back(options.directory + "/temporary/" + std::to_string(number + i) + ".sst");
+  }
+  // As a process leaves that ends while files are taken over.
+  void NameADataFile(const std::string& name) {
+    for (const auto& entry : std::filesystem::directory_iterator(options.directory)) {
+      if (entry.path().extension() != ".sst") continue;
+      std::error_code error;
+      std::filesystem::create_hard_link(entry.path(), name, error);
+      ASSERT_FALSE(error) << error.message();
+      return;
+    }
+    FAIL() << "no data file";
+  }
+  void ExpectBothLoads() {
+    Reopen();
+    const Status status = store->VerifyChecksums();
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(Get("first"), "loaded");
+    EXPECT_EQ(Get("second"), "loaded");
+  }
+
+  std::vector<std::string> names;
+};
+
+TEST_F(SortedLoadOnDiskTest, ALoadDoesNotWriteToADataFileThatHasItsNameToo) {
+  ASSERT_NO_FATAL_FAILURE(FindNames());
+  for (const std::string& name : names) ASSERT_NO_FATAL_FAILURE(NameADataFile(name));
+  ASSERT_NO_FATAL_FAILURE(Load("second"));
+  ASSERT_NO_FATAL_FAILURE(ExpectBothLoads());
+}
+
+TEST_F(SortedLoadOnDiskTest, ATemporaryFileDoesNotWriteToADataFileThatHasItsNameToo) {
+  ASSERT_NO_FATAL_FAILURE(FindNames());
+  const std::string name = std::filesystem::path(names.front()).replace_extension(".run").string();
+  ASSERT_NO_FATAL_FAILURE(NameADataFile(name));
+  std::unique_ptr<TempFile> file;
+  ASSERT_TRUE(TempFile::Create(*store, &file).ok());
+  ASSERT_EQ(file->path(), name);
+  ASSERT_TRUE(file->Append("sorted").ok());
+  file.reset();
+  ASSERT_NO_FATAL_FAILURE(Load("second"));
+  ASSERT_NO_FATAL_FAILURE(ExpectBothLoads());
+}
+
+// As many folders as files: in whatever order the system lists them, hardly all files come first.
+TEST_F(SortedLoadOnDiskTest, WhatCannotBeDeletedAtAStartKeepsNothingElse) {
+  ASSERT_NO_FATAL_FAILURE(FindNames());
+  for (const std::string& name : names) {
+    ASSERT_TRUE(std::filesystem::create_directory(name + ".folder"));
+    ASSERT_NO_FATAL_FAILURE(NameADataFile(name));
+  }
+  store.reset();
+  Open();
+  for (const std::string& name : names) EXPECT_FALSE(std::filesystem::exists(name)) << name;
+  EXPECT_NE(log.text().find("cannot empty the folder for temporary files: "), std::string::npos) << log.text();
+  ASSERT_NO_FATAL_FAILURE(Load("second"));
+  ASSERT_NO_FATAL_FAILURE(ExpectBothLoads());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "store/temp_file.h"
 
 #include <atomic>
+#include <utility>
 #include <vector>
 
 #include <rocksdb/env.h>
@@ -25,9 +26,12 @@ rocks::EnvOptions PlainFiles() {
 
 }  // namespace
 
-std::string NewTemporaryPath(Store& store, std::string_view suffix) {
+Status NewTemporaryPath(rocks::Env* env, const std::string& store_directory, std::string_view suffix, std::string* path) {
   static std::atomic<uint64_t> numbers{0};
-  return FolderOf(store.directory()) + "/" + std::to_string(++numbers) + std::string(suffix);
+  *path = FolderOf(store_directory) + "/" + std::to_string(++numbers) + std::string(suffix);
+  const rocks::Status deleted = env->DeleteFile(*path);
+  if (deleted.IsNotFound() || deleted.IsPathNotFound()) return Status::Ok();
+  return FromRocks(deleted);
 }
 
 Status EmptyTemporaryFolder(rocks::Env* env, const std::string& store_directory) {
@@ -35,11 +39,13 @@ Status EmptyTemporaryFolder(rocks::Env* env, const std::string& store_directory)
   CAIRN_RETURN_IF_ERROR(FromRocks(env->CreateDirIfMissing(folder)));
   std::vector<std::string> names;
   CAIRN_RETURN_IF_ERROR(FromRocks(env->GetChildren(folder, &names)));
+  Status first;
   for (const std::string& name : names) {
     if (name == "." || name == "..") continue;
-    CAIRN_RETURN_IF_ERROR(FromRocks(env->DeleteFile(folder + "/" + name)));
+    Status deleted = FromRocks(env->DeleteFile(folder + "/" + name));
+    if (first.ok()) first = std::move(deleted);
   }
-  return Status::Ok();
+  return first;
 }
 
 TempFile::TempFile(Store& store, std::string path) : store_(store), path_(std::move(path)) {}
@@ -51,9 +57,11 @@ TempFile::~TempFile() {
 }
 
 Status TempFile::Create(Store& store, std::unique_ptr<TempFile>* file) {
-  std::unique_ptr<TempFile> created(new TempFile(store, NewTemporaryPath(store, ".run")));
-  CAIRN_RETURN_IF_ERROR(FromRocks(
-      store.impl_->root->GetEnv()->NewWritableFile(created->path_, &created->writer_, PlainFiles())));
+  rocks::Env* const env = store.impl_->root->GetEnv();
+  std::string path;
+  CAIRN_RETURN_IF_ERROR(NewTemporaryPath(env, store.directory(), ".run", &path));
+  std::unique_ptr<TempFile> created(new TempFile(store, std::move(path)));
+  CAIRN_RETURN_IF_ERROR(FromRocks(env->NewWritableFile(created->path_, &created->writer_, PlainFiles())));
   *file = std::move(created);
   return Status::Ok();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/status.h"
@@ -53,10 +54,13 @@ class TempFile {
   std::unique_ptr<rocks::SequentialFile> reader_;
 };
 
-// A new path in the store's folder for temporary files.
-std::string NewTemporaryPath(Store& store, std::string_view suffix);
+// A new path in the store's folder for temporary files, with nothing there. Numbers begin anew with each process, and what an earlier one has left
+// may be a data file's second name, as of a load that a crash met while it was taken over: whoever wrote to it would write to the data file.
+// Errors: kNoSpace, kIoError when what is there cannot be deleted.
+Status NewTemporaryPath(rocks::Env* env, const std::string& store_directory, std::string_view suffix, std::string* path);
 
-// Makes the folder if there is none, and empties it. Precondition: nobody has the store open.
+// Makes the folder if there is none, and empties it. Precondition: nobody has the store open. What cannot be deleted, as a folder that somebody
+// has made there, stays, and is the reason for none of the rest to stay: the first error is returned at the end.
 Status EmptyTemporaryFolder(rocks::Env* env, const std::string& store_directory);
 
 }  // namespace cairn::store
