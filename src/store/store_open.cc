@@ -11,6 +11,7 @@
 
 #include "store/file_manager.h"
 #include "store/format_file.h"
+#include "store/left_files.h"
 #include "store/log_files.h"
 #include "store/pending_load.h"
 #include "store/rocks_options.h"
@@ -73,11 +74,14 @@ uint64_t LogBytes(rocks::Env* env, const std::string& directory) {
 
 std::string Megabytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
 
+bool FindFreeBytes(rocks::Env* env, const std::string& directory, uint64_t* bytes) {
+  return env->GetFileSystem()->GetFreeSpace(directory, rocks::IOOptions(), bytes, nullptr).ok();
+}
+
 // On a full disk it says how much room is missing, and where.
 Status OpenError(rocks::Env* env, const std::string& directory, const Status& status) {
   uint64_t free_bytes = 0;
-  if (!status.Is(Status::Code::kNoSpace) ||
-      !env->GetFileSystem()->GetFreeSpace(directory, rocks::IOOptions(), &free_bytes, nullptr).ok()) {
+  if (!status.Is(Status::Code::kNoSpace) || !FindFreeBytes(env, directory, &free_bytes)) {
     return WithDirectory(directory, status.code(), status.message());
   }
   const uint64_t log_bytes = LogBytes(env, directory);
@@ -85,7 +89,7 @@ Status OpenError(rocks::Env* env, const std::string& directory, const Status& st
                        std::string(status.message()) + "; its file system has " + Megabytes(free_bytes) +
                            " of free space, and a start needs up to " + Megabytes(log_bytes + kStartBytes) + ", of that " +
                            Megabytes(log_bytes) + " for what is in the logs only. Nothing is lost: make that room outside of this "
-                           "directory, in which every file is needed, and start again");
+                           "directory, from which a start deletes by itself what crashes have left, and start again");
 }
 
 Status OpenError(rocks::Env* env, const std::string& directory, const rocks::Status& status) {
@@ -147,6 +151,26 @@ Status FindLogsToEmpty(rocks::Env* env, const StoreOptions& options, const Found
   return Status::Ok();
 }
 
+// Where there may be no room for what a start writes, files that nobody needs go before that. Precondition: nobody has the store open.
+void MakeRoom(rocks::Env* env, const StoreOptions& options) {
+  uint64_t free_bytes = 0;
+  if (!FindFreeBytes(env, options.directory, &free_bytes)) return;
+  if (free_bytes >= LogBytes(env, options.directory) + kStartBytes) return;
+  LeftFiles deleted;
+  Warn(options, "cannot delete data files that nobody needs: ", DeleteLeftFiles(env, options.directory, &deleted));
+  if (deleted.count == 0 || options.log == nullptr) return;
+  options.log->Log(LogLevel::kInfo, "deleted " + std::to_string(deleted.count) + " data files of " + Megabytes(deleted.bytes) +
+                                        " in " + options.directory + " that a crash, or a start without room, has left");
+}
+
+// What a start without room has written is of no use to the next one. Else it would also pass for missing room.
+void MakeRoomAgain(rocks::Env* env, const StoreOptions& options) {
+  rocks::FileLock* lock = nullptr;
+  if (!env->LockFile(options.directory + "/LOCK", &lock).ok()) return;
+  MakeRoom(env, options);
+  env->UnlockFile(lock).PermitUncheckedError();
+}
+
 // What RocksDB is to find, or the reason why it is not to look. Logs are emptied before it opens the store, as it notes in the manifest at once
 // that it has done with them.
 Status PrepareLogs(rocks::Env* env, const StoreOptions& options) {
@@ -154,11 +178,14 @@ Status PrepareLogs(rocks::Env* env, const StoreOptions& options) {
   FoundDamage found;
   CAIRN_RETURN_IF_ERROR(CheckWalFiles(env, options.directory, refused, options.log, &found));
   const bool is_followed = !found.followed.empty() && !LivesWithDamage(options);
+  std::vector<std::string> logs;
   if (is_followed || (found.at_a_beginning && StopsAtDamage(options))) {
-    std::vector<std::string> logs;
     CAIRN_RETURN_IF_ERROR(FindLogsToEmpty(env, options, found, &logs));
-    CAIRN_RETURN_IF_ERROR(EmptyLogs(env, logs));
   }
+  // Not before: who is refused for damage finds all data files as they were. And not later: where the system has put off finding room for what
+  // was written, a sync fails without.
+  MakeRoom(env, options);
+  CAIRN_RETURN_IF_ERROR(EmptyLogs(env, logs));
   return SyncFoundLogs(env, options.directory);
 }
 
@@ -275,6 +302,7 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   // Compactions begin before the store is open; the files that are there count from then on.
   impl->gate->CheckFreeSpace();
   if (const rocks::Status status = OpenDatabase(options, derived, &handles, &db); !status.ok()) {
+    if (FromRocks(status).Is(Status::Code::kNoSpace)) MakeRoomAgain(env, options);
     return OpenError(env, options.directory, status);
   }
   impl->db.reset(db);
