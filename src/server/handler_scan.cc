@@ -157,9 +157,14 @@ int Handler::MoveScan(uchar* record, bool forward) {
   return Deliver(record, status, row, HA_ERR_END_OF_FILE);
 }
 
+// XA COMMIT by name needs no metadata lock, so what is found to be held by nobody may have been until a moment ago. Partitions are copied one after
+// the other: the view that the first has been read through may be older than what has been committed to a later one since.
 int Handler::rnd_init(bool scan) {
-  if (MayCopyTable(thd_sql_command(ha_thd())) && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
+  const bool may_copy = MayCopyTable(thd_sql_command(ha_thd()));
+  if (may_copy && HeldByPrepared(access_->def())) return HA_ERR_LOCK_WAIT_TIMEOUT;
   if (const int error = BeginUntold(); error != 0) return error;
+  // Positions that the walk has gathered are read through its own view.
+  if (may_copy && scan) session_->DropReadView();
   BindReader();
   MakePlans(0, false);
   scan_started_ = false;

@@ -177,6 +177,11 @@ Status Session::RollbackToSavepoint(txn::SavepointId savepoint) {
   return transaction_->RollbackToSavepoint(savepoint);
 }
 
+void Session::DropReadView() {
+  DetachCursors();
+  transaction_->DropReadView();
+}
+
 Status Session::Prepare(const std::string& name, store::Durability durability) {
   DetachCursors();
   // What has to be durable with its commit is so before the binary log says that it is committed.

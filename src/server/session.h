@@ -92,6 +92,9 @@ class Session {
   Status CommitAndContinue(store::Durability durability);
   Status RollbackToSavepoint(txn::SavepointId savepoint);
 
+  // The next consistent read of the transaction takes its view anew. Scans go on through that one, where there are any.
+  void DropReadView();
+
   // For sorting what the statement fills, shared by all partitions that it fills; given back when the last of them lets go of it. Empty, if
   // there is less than `bytes_min`.
   std::shared_ptr<const bulk::SortMemory::Share> TakeSortMemory(uint64_t bytes_min);

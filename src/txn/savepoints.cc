@@ -136,7 +136,7 @@ void Transaction::EndStatement() {
   (void)status;
   statement_ = 0;
   listed_bytes_.store(write_bytes(), std::memory_order_relaxed);
-  if (isolation() == Isolation::kReadCommitted) DropView();
+  if (isolation() == Isolation::kReadCommitted) DropReadView();
 }
 
 Status Transaction::RollbackStatement() {

@@ -78,7 +78,7 @@ const store::Snapshot* Transaction::ReadView() {
   return &view_;
 }
 
-void Transaction::DropView() {
+void Transaction::DropReadView() {
   if (!view_.taken()) return;
   view_.Release();
   view_taken_us_.store(0, std::memory_order_relaxed);
@@ -437,7 +437,7 @@ void Transaction::End() {
   if (std::exchange(has_claims_, false)) manager_.claims_.Release(*this);
   manager_.locks_.ReleaseAll(*this);
   AwaitObservers();
-  DropView();
+  DropReadView();
   prepared_ = false;
   counters_merged_ = false;
   name_.clear();

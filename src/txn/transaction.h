@@ -87,6 +87,8 @@ class Transaction final : public LockOwner {
   // the end; READ COMMITTED until the statement's end (call it within one).
   const store::Snapshot* ReadView();
   bool has_read_view() const { return view_.taken(); }
+  // Forgets it: the next consistent read takes one anew. All cursors must be closed.
+  void DropReadView();
 
   // Locks a key of the data family (index id first). RowLocks::Lock tells the rest.
   Status Lock(ByteView key, const LockOptions& options, LockResult* result);
@@ -291,7 +293,6 @@ class Transaction final : public LockOwner {
   bool HasToWrite() const;
   // Precondition: in a LongChange.
   Status MergeTableCounters();
-  void DropView();
   void End();
 
   TransactionManager& manager_;

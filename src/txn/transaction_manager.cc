@@ -108,7 +108,7 @@ void TransactionManager::Detach(std::unique_ptr<Transaction> transaction) {
   const std::string name = transaction->name_;
   transaction->SetUserData(nullptr);
   transaction->SetConnectionId(0);
-  transaction->DropView();  // nobody reads through it any more
+  transaction->DropReadView();  // nobody reads through it any more
   std::lock_guard lock(mutex_);
   // Of namesakes only one can have changed something, by the store's own list. The other one is destroyed outside the mutex.
   std::unique_ptr<Transaction>& listed = prepared_[name];

@@ -81,6 +81,42 @@ TEST_F(TransactionTest, TheViewIsTakenAtTheFirstReadOrWhenAskedFor) {
   ASSERT_TRUE(early->Commit(Durability::kSync).ok());
 }
 
+TEST_F(TransactionTest, AViewThatWasDroppedIsTakenAnew) {
+  Commit("a", "1");
+  for (const Isolation isolation : {Isolation::kReadCommitted, Isolation::kRepeatableRead, Isolation::kSerializable}) {
+    auto reader = Begin(isolation);
+    reader->DropReadView();  // there is none
+    reader->StartStatement();
+    const uint64_t before = reader->ReadView()->sequence();
+    Commit("a", "2");
+    reader->DropReadView();
+    EXPECT_FALSE(reader->has_read_view());
+    EXPECT_EQ(manager->oldest_view_age_us(), 0u);
+    EXPECT_GT(reader->ReadView()->sequence(), before);
+    EXPECT_FALSE(reader->IsViewBehind());
+    EXPECT_EQ(Read(*reader, "a"), "2");
+    ASSERT_TRUE(reader->Commit(Durability::kSync).ok());
+  }
+}
+
+// What has to be so for who looks for prepared transactions first and takes the view then.
+TEST_F(TransactionTest, AViewThatIsTakenOnceNoPreparedOneIsFoundShowsWhatThatHasCommitted) {
+  Commit("a", "1");
+  Commit("b", "1");
+  auto prepared = Begin();
+  ASSERT_TRUE(Write(*prepared, "b", "2").ok());
+  ASSERT_TRUE(prepared->Prepare("x", Durability::kSync).ok());
+  manager->Detach(std::move(prepared));
+  auto reader = Begin();
+  EXPECT_EQ(Read(*reader, "a"), "1");
+  EXPECT_TRUE(manager->PreparedHaveWritten(IndexId(1)));
+  ASSERT_TRUE(manager->CommitPrepared("x", Durability::kSync).ok());
+  EXPECT_FALSE(manager->PreparedHaveWritten(IndexId(1)));
+  EXPECT_EQ(Read(*reader, "b"), "1");
+  reader->DropReadView();
+  EXPECT_EQ(Read(*reader, "b"), "2");
+}
+
 TEST_F(TransactionTest, NoLostUpdates) {
   Commit("a", "1");
   auto one = Begin();
