@@ -69,6 +69,24 @@ std::string SpelledAsIn(const TableDef* def, const LEX_CSTRING& name) {
   return std::string(name.str, name.length);
 }
 
+// Rows of the past must not count as parents or children, and are told apart by nobody here.
+int RefuseVersioned() { return Refuse("FOREIGN KEY of or to a table WITH SYSTEM VERSIONING"); }
+
+// Of a table that is about to lose its name, for which a share must not stay in the server's cache. The server's error if it is versioned, or if that
+// cannot be told.
+int CheckUnversioned(THD* thd, const std::string& name) {
+  const std::string path = "./" + name;
+  if (!HasFile(path, ".frm")) return 0;
+  const SqlName sql = SqlNameOf(name);
+  TABLE_SHARE share;
+  init_tmp_table_share(thd, &share, sql.database.c_str(), 0, sql.table.c_str(), path.c_str());
+  const bool is_read = open_table_def(thd, &share) == OPEN_FRM_OK;
+  const bool is_versioned = is_read && share.versioned != VERS_UNDEFINED;
+  free_table_share(&share);
+  if (!is_read) return HA_ERR_NO_SUCH_TABLE;
+  return is_versioned ? RefuseVersioned() : 0;
+}
+
 // Rows of a partitioned table are nobody's parents. The server keeps them from being children.
 int RefusePartitionedParent() { return Refuse("FOREIGN KEY that refers to a partitioned table"); }
 
@@ -202,7 +220,6 @@ class Definitions {
     return GlobalEngine()->catalog().Find(parent, table).ok() ? &(*table)->def() : nullptr;
   }
 
-  // Rows of the past must not count as parents or children, and are told apart by nobody here.
   int CheckKinds() {
     const bool refers = !keys_.empty();
     if (!refers && set_->OfParent(name()).empty()) return 0;
@@ -211,7 +228,7 @@ class Definitions {
         TableNameOf(form_.s->db.str, form_.s->table_name.str) != original_) {
       return Refuse("RENAME of a table that foreign keys refer to, in one statement with a change that copies it,");
     }
-    if (form_.versioned()) return Refuse("FOREIGN KEY of or to a table WITH SYSTEM VERSIONING");
+    if (form_.versioned()) return RefuseVersioned();
     for (const ForeignKeyDef& key : keys_) {
       if (IsItself(key.parent)) continue;
       if (const int error = CheckParentKind(key.parent); error != 0) return error;
@@ -242,7 +259,7 @@ class Definitions {
     if (share == nullptr) return HA_ERR_NO_SUCH_TABLE;
     const bool versioned = share->versioned;
     tdc_release_share(share);
-    return versioned ? Refuse("FOREIGN KEY of or to a table WITH SYSTEM VERSIONING") : 0;
+    return versioned ? RefuseVersioned() : 0;
   }
 
   // In warnings `%s` stands for "Create " or "Alter ", then for the table.
@@ -399,7 +416,8 @@ int CheckRename(const std::string& from, const std::string& to, const std::strin
   for (const ForeignKeyPtr& key : waiting) {
     if (FaultOfReferring(*key, table->def()).fault != ForeignKeyFault::kNone) return HA_ERR_CANNOT_ADD_FOREIGN;
   }
-  return 0;
+  // A partition that becomes a table is versioned if its table is.
+  return CheckUnversioned(current_thd, IsPartition("./" + from) ? from_whole : from);
 }
 
 void WarnOfTakenName(THD* thd, const std::string& table, const std::vector<ForeignKeyDef>& keys,

@@ -55,7 +55,8 @@ int ForeignKeysOfNewTable(THD* thd, TABLE& form, const HA_CREATE_INFO& create_in
 void WarnOfTakenName(THD* thd, const std::string& table, const std::vector<catalog::ForeignKeyDef>& keys,
                      const std::string& name);
 
-// Whether a table can be renamed: where foreign keys wait for the new name, it must fit them. The server's error if not.
+// Whether a table can be renamed: where foreign keys wait for the new name, it must fit them, and be of a kind that can be a parent. Its definition file
+// must still have the old name. The server's error if not.
 int CheckRename(const std::string& from, const std::string& to, const std::string& original);
 
 // Whether foreign keys allow an index or column to go that ALTER TABLE drops; raises the error if not.
