@@ -221,11 +221,12 @@ class Definitions {
   }
 
   int CheckKinds() {
-    const bool refers = !keys_.empty();
-    if (!refers && set_->OfParent(name()).empty()) return 0;
+    const bool is_parent = !set_->OfParent(name()).empty();
+    if (keys_.empty() && !is_parent) return 0;
+    // Another engine lets a table that keys wait for be altered into a partitioned one of this, whose partitions come here in its name.
+    if (is_parent && !catalog::Catalog::PartitionedTableOf(def_.name).empty()) return RefusePartitionedParent();
     // Who refers to the table would go on meaning its old name.
-    if (!original_.empty() && !set_->OfParent(name()).empty() &&
-        TableNameOf(form_.s->db.str, form_.s->table_name.str) != original_) {
+    if (is_parent && !original_.empty() && TableNameOf(form_.s->db.str, form_.s->table_name.str) != original_) {
       return Refuse("RENAME of a table that foreign keys refer to, in one statement with a change that copies it,");
     }
     if (form_.versioned()) return RefuseVersioned();
