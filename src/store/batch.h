@@ -33,7 +33,7 @@ class Batch {
   // Adds to a counter record of the dictionary; see table_counters.h.
   void MergeCounters(ByteView dictionary_key, const TableCounters& delta);
   // Removes begin <= key < end. Costs every later read of its neighbourhood a little until
-  // compaction: for whole indexes, never for a few rows.
+  // compaction, and a hundred of them have the memtable flushed: for whole indexes, never for a few rows.
   void DeleteRange(Family family, ByteView begin, ByteView end);
 
   void Clear();

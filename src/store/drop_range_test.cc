@@ -13,6 +13,8 @@ namespace {
 class DropRangeTest : public ::testing::Test, public StoreFixture {
  protected:
   static std::string Key(int row) { return "b" + std::to_string(100'000 + row); }
+  // More than are deleted one by one.
+  static constexpr int kManyRows = 1000;
   // Neighbours, and rows between them.
   void PutRows(int count) {
     Batch batch(*store);
@@ -43,7 +45,7 @@ class DropRangeTest : public ::testing::Test, public StoreFixture {
 
 TEST_F(DropRangeTest, RepeatingWritesNothing) {
   Open();
-  ASSERT_NO_FATAL_FAILURE(PutRows(100));
+  ASSERT_NO_FATAL_FAILURE(PutRows(kManyRows));
   EXPECT_EQ(Drop(), 1u);
   EXPECT_EQ(Drop(), 0u);
   ASSERT_TRUE(store->FlushMemtables().ok());
@@ -77,6 +79,97 @@ TEST_F(DropRangeTest, AFewRemovedRowsAreNotWorthADeletion) {
   EXPECT_EQ(Drop(), 0u);
 }
 
+// As statements leave them that create, fill and drop temporary tables. A memtable with a hundred deletions of ranges is flushed by
+// the next write.
+TEST_F(DropRangeTest, ManySmallRangesDoNotFlush) {
+  constexpr int kRanges = 300;
+  constexpr int kRows = 10;
+  Open();
+  const auto range = [](int number) { return "b" + std::to_string(1000 + number); };
+  Batch batch(*store);
+  batch.Put(Family::kData, "a", "1");
+  for (int number = 0; number < kRanges; ++number) {
+    for (int row = 0; row < kRows; ++row) batch.Put(Family::kData, range(number) + std::to_string(row), "v");
+  }
+  ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+  const uint64_t files = store->FilesVersion(Family::kData);
+  for (int number = 0; number < kRanges; ++number) {
+    const Status status = store->DropRange(Family::kData, range(number), range(number + 1));
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  ASSERT_TRUE(Put("c", "1").ok());
+  EXPECT_EQ(store->FilesVersion(Family::kData), files);
+  EXPECT_EQ(Level0Files(), 0);
+  EXPECT_EQ(All(), "a=1 c=1");
+}
+
+TEST_F(DropRangeTest, AFewRowsAreDeletedOneByOne) {
+  for (const bool in_files : {false, true}) {
+    SCOPED_TRACE(in_files);
+    options.directory = in_files ? "/files" : "/memory";
+    Open();
+    ASSERT_NO_FATAL_FAILURE(PutRows(100));
+    if (in_files) {
+      ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    }
+    ASSERT_NO_FATAL_FAILURE(RemoveRows(30));
+    EXPECT_EQ(Drop(), 70u);
+    EXPECT_EQ(Drop(), 0u);
+    EXPECT_EQ(All(), "a=1 c=1");
+    // What a process leaves that dies before it has noted that the range is gone.
+    Kill();
+    Open();
+    EXPECT_EQ(Drop(), 0u);
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    EXPECT_EQ(All(), "a=1 c=1");
+    bool has = true;
+    EXPECT_TRUE(store->HasVersions("b", "c", &has).ok());
+    EXPECT_FALSE(has);
+    store.reset();
+  }
+}
+
+// They would be read, and fill the memtable without that.
+TEST_F(DropRangeTest, AFewLargeRowsAreDeletedTogether) {
+  Open();
+  ASSERT_NO_FATAL_FAILURE(PutRows(0));
+  for (int row = 0; row < 10; ++row) {
+    ASSERT_TRUE(Put(Key(row), std::string(100'000, 'v')).ok());
+  }
+  EXPECT_EQ(Drop(), 1u);
+  EXPECT_EQ(Drop(), 0u);
+  EXPECT_EQ(All(), "a=1 c=1");
+}
+
+// A deletion of a row whose key was removed by a SingleDelete before, and put anew: nothing comes back, whatever is compacted when.
+TEST_F(DropRangeTest, RowsThatWereRemovedSinglyStayGone) {
+  for (const bool flushed : {false, true}) {
+    SCOPED_TRACE(flushed);
+    options.directory = flushed ? "/flushed" : "/memory";
+    Open();
+    ASSERT_NO_FATAL_FAILURE(PutRows(10));
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    Snapshot before = store->TakeSnapshot();
+    Batch batch(*store);
+    for (int row = 0; row < 10; ++row) batch.SingleDelete(Family::kData, Key(row));
+    ASSERT_TRUE(store->Write(batch, Durability::kSync).ok());
+    if (flushed) {
+      ASSERT_TRUE(store->FlushMemtables().ok());
+    }
+    ASSERT_NO_FATAL_FAILURE(PutRows(10));
+    if (flushed) {
+      ASSERT_TRUE(store->FlushMemtables().ok());
+    }
+    EXPECT_EQ(Drop(), 10u);
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    EXPECT_EQ(All(), "a=1 c=1");
+    before.Release();
+    ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+    EXPECT_EQ(All(), "a=1 c=1");
+    store.reset();
+  }
+}
+
 TEST_F(DropRangeTest, ADamagedRangeCanBeDropped) {
   Open();
   ASSERT_NO_FATAL_FAILURE(PutRows(10'000));
@@ -97,9 +190,9 @@ TEST_F(DropRangeTest, ADamagedRangeCanBeDropped) {
 // The deletion is in memory, where no compaction of files sees it.
 TEST_F(DropRangeTest, NothingIsWrittenAnewForWhatStaysInFiles) {
   Open();
-  ASSERT_NO_FATAL_FAILURE(PutRows(100));
+  ASSERT_NO_FATAL_FAILURE(PutRows(kManyRows));
   ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
-  ASSERT_NO_FATAL_FAILURE(PutRows(100));
+  ASSERT_NO_FATAL_FAILURE(PutRows(kManyRows));
   ASSERT_TRUE(store->FlushMemtables().ok());
   const uint64_t compacted = Number("compact_write_bytes");
   EXPECT_EQ(Drop(), 1u);

@@ -119,7 +119,7 @@ class Store {
   // took that meanwhile.
   Status CompactRange(Family family, ByteView begin, ByteView end, CompactionInterrupt* interrupt = nullptr);
   // Whether the range of the data family has anything at all, also what was removed and has not been compacted yet. Costs a seek,
-  // however much that is. Ranges that were dropped whole (Batch::DeleteRange) may have something for a while.
+  // however much that is. Ranges that were dropped whole (DropRange) may have something for a while.
   Status HasVersions(ByteView begin, ByteView end, bool* has) const;
   // The last key of the range that the data family has anything of, also if that was removed and has not been
   // compacted yet; empty: none. Costs a seek, however much was removed.
@@ -186,9 +186,10 @@ class Store {
   uint64_t FilesVersion(Family family) const;
 
   // Removes a range that no snapshot, cursor or transaction will ever look at again (an index of a
-  // dropped table): whole files at once, the rest, which shares files with others, by one range deletion, and its space is free once
-  // compactions come by there. Cheap and quick, however many rows were removed one by one before; safe to repeat. kBusy while SettleLoad()
-  // merges all, and while level 0 holds writers up: to be repeated later.
+  // dropped table): whole files at once, the rest, which shares files with others, by one range deletion, or by a deletion
+  // of each row where these are few; its space is free once compactions come by there. Cheap and quick, however many rows
+  // were removed one by one before; safe to repeat. kBusy while SettleLoad() merges all, and while level 0 holds writers
+  // up: to be repeated later.
   Status DropRange(Family family, ByteView begin, ByteView end);
 
   // Tickers and properties, for people; names are stable within a RocksDB version.
@@ -224,7 +225,9 @@ class Store {
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   rocks::ColumnFamilyHandle* Handle(Family family) const;
-  bool IsKnownToBeEmpty(Family family, ByteView begin, ByteView end) const;
+  // Of DropRange. Adds to the batch, which is empty, a deletion of each row of the range. False: they are not few, or that
+  // is not known; the batch then has any of them.
+  bool DeleteRowsIfFew(Family family, ByteView begin, ByteView end, Batch* batch) const;
   // Of the oldest `files_max` files. *fits: whether the disk has the room, if there was anything to compact.
   Status CompactLevel0(size_t files_max, bool* fits);
   // Of one file of the level that level 0 goes to. *done: whether there was one, and room for it.

@@ -42,6 +42,12 @@ constexpr const char* kNumberProperties[] = {
     "rocksdb.block-cache-pinned-usage",
 };
 
+// A memtable is flushed with its hundredth deletion of a range, however little else it holds, so few rows are not worth one. Each leaves
+// itself and its deletion, and a look that repeats the drop is to get past all of them.
+constexpr size_t kFewRowsMax = CursorOptions::kHiddenPerPoll / 4;
+// With a hundred times as much a memtable is on its way to be full anyhow.
+constexpr uint64_t kFewRowsBytesMax = uint64_t{256} << 10;
+
 // "rocksdb.block.cache.hit" -> "block_cache_hit".
 std::string PlainName(std::string_view name) {
   constexpr std::string_view kPrefix = "rocksdb.";
@@ -153,13 +159,18 @@ uint64_t Store::FilesVersion(Family family) const {
   return static_cast<rocks::ColumnFamilyHandleImpl*>(Handle(family))->cfd()->GetSuperVersionNumber();
 }
 
-// Not where it cannot be read, or holds so many removed rows that to look further would take long.
-bool Store::IsKnownToBeEmpty(Family family, ByteView begin, ByteView end) const {
+// Nor is it known where the range cannot be read, or has so many removed rows that to look further would take long.
+bool Store::DeleteRowsIfFew(Family family, ByteView begin, ByteView end, Batch* batch) const {
   Cursor cursor;
   const CursorOptions options{.lower_bound = begin, .upper_bound = end, .hidden_max = CursorOptions::kHiddenPerPoll};
   if (!OpenCursor(family, options, &cursor).ok()) return false;
-  cursor.SeekToFirst();
-  return !cursor.Valid() && cursor.status().ok();
+  uint64_t bytes = 0;
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+    bytes += cursor.key().size() + cursor.value().size();
+    if (batch->change_count() == kFewRowsMax || bytes > kFewRowsBytesMax) return false;
+    batch->Delete(family, cursor.key());
+  }
+  return cursor.status().ok();
 }
 
 Status Store::DropRange(Family family, ByteView begin, ByteView end) {
@@ -172,10 +183,13 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
   // Files that are merged just now are not removed, and what they become would lie in the last level, where a deletion may
   // not come for a long time.
   if (impl_->settling.load()) return Status(Status::Code::kBusy, "all files are being merged");
-  // A range that is empty by now needs no tombstone, so that repeating is free.
-  if (IsKnownToBeEmpty(family, begin, end)) return Status::Ok();
   Batch batch(*this);
-  batch.DeleteRange(family, begin, end);
+  if (!DeleteRowsIfFew(family, begin, end, &batch)) {
+    batch.Clear();
+    batch.DeleteRange(family, begin, end);
+  }
+  // A range that is empty by now needs no tombstone, so that repeating is free.
+  if (batch.empty()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(Urgency::kReclaimsSpace, batch.size_bytes()));
   rocks::WriteOptions write = impl_->MakeWriteOptions(Durability::kOs);
   write.no_slowdown = true;
