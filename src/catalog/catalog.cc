@@ -3,6 +3,7 @@
 #include "catalog/catalog.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "catalog/catalog_batch.h"
 #include "catalog/column_history.h"
@@ -262,6 +263,11 @@ void Catalog::PutGone(const TableDef& def, Batch* batch) {
   PutDropped(def, batch);
 }
 
+// What PutDropped() has written.
+void Catalog::NoteDropped(const TableDef& def) {
+  for (const IndexDef& index : def.indexes) dropped_.insert(index.id);
+}
+
 // What there is under the number of a table whose definition cannot be read. One that can be is another table's, to which a damaged name has led.
 Status Catalog::PutUnreadableGone(TableId id, Batch* batch) {
   PinnedValue value;
@@ -304,6 +310,7 @@ Status Catalog::Drop(const std::string& name) {
   change.RemoveOfChild(name);
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, def.temporary ? Durability::kOs : Durability::kSync, Urgency::kReclaimsSpace));
+  NoteDropped(def);
   PublishForeignKeys(change);
   Unpublish(name);
   return Status::Ok();
@@ -314,13 +321,15 @@ Status Catalog::Truncate(const std::string& name, std::shared_ptr<Table>* table)
   TableDef def;
   CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
   Batch batch(*store_);
-  PutDropped(def, &batch);
+  const TableDef old = def;
+  PutDropped(old, &batch);
   CAIRN_RETURN_IF_ERROR(AssignIndexIds(&def));
   ForgetEarlierVersions(&def);
   PutDefinition(def, &batch);
   PutCounters(def.id, store::TableCounters(), &batch);
   PutNextIds(&batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
+  NoteDropped(old);
   Unpublish(name);
   // What transactions that were prepared at the start had taken; none of those left has changed this table.
   recovered_auto_increment_next_.erase(def.id);
@@ -402,12 +411,8 @@ Status Catalog::TableNames(const std::string& prefix, std::vector<std::string>* 
 
 Status Catalog::DroppedIndexes(std::vector<IndexId>* indexes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return ForEachRecord(store_, RecordKind::kDroppedIndex, {}, [&](ByteView key, ByteView) {
-    if (key.size() != 4) return Status::Corruption("a dropped index in the dictionary is malformed");
-    const IndexId index(LoadBe32(key.data()));
-    if (!building_.contains(index)) indexes->push_back(index);
-    return Status::Ok();
-  });
+  std::ranges::copy_if(dropped_, std::back_inserter(*indexes), [this](IndexId index) { return !building_.contains(index); });
+  return dropped_damage_.empty() ? Status::Ok() : Status::Corruption(dropped_damage_);
 }
 
 Status Catalog::ForgetDropped(IndexId index) {
@@ -415,6 +420,7 @@ Status Catalog::ForgetDropped(IndexId index) {
   batch.Delete(Family::kDictionary, DroppedIndexKey(index));
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kOs, Urgency::kReclaimsSpace));
   const std::lock_guard<std::mutex> lock(mutex_);
+  dropped_.erase(index);
   visible_since_.erase(index);
   taken_row_ids_.erase(index);
   return Status::Ok();

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -157,7 +158,8 @@ class Catalog {
   Status TableNames(const std::string& prefix, std::vector<std::string>* names);
 
   // Indexes of dropped and truncated tables whose entries still take space, without those that are being
-  // built, and the end of that.
+  // built, and the end of that. In ascending order, added to `indexes`. Reads nothing. kCorruption, and all the others are there, while
+  // records of some were damaged when the dictionary was opened.
   Status DroppedIndexes(std::vector<IndexId>* indexes);
   Status ForgetDropped(IndexId index);
   // Of how many indexes something is kept in memory only: those of tables in use, and dropped ones not forgotten yet. For tests.
@@ -188,6 +190,7 @@ class Catalog {
   void PublishForeignKeys(const ForeignKeyChange& change);
   Status LoadNextIds();
   Status PassUnknownIndexes();
+  Status LoadDropped();
   Status DropTemporaryTables();
   void WarnOfIndexNumbers() const;
   Status TakeIndexNumbers(size_t count, uint32_t* first);
@@ -202,6 +205,7 @@ class Catalog {
   void PutRenamed(const std::string& to, TableDef* def, store::Batch* batch);
   void NoteRenamed(const std::string& from, const TableDef& def);
   void PutGone(const TableDef& def, store::Batch* batch);
+  void NoteDropped(const TableDef& def);
   Status PutUnreadableGone(TableId id, store::Batch* batch);
   Status PutGone(const std::string& name, TableDef* def, store::Batch* batch);
   Status WriteRenamed(store::Batch* batch, const std::vector<std::pair<std::string, TableDef>>& moved);
@@ -215,6 +219,8 @@ class Catalog {
   uint64_t next_table_id_ = 1;
   uint32_t next_index_id_ = 1;  // without kOnlyWalkedBit
   std::unordered_map<std::string, std::shared_ptr<Table>> tables_;  // those in use
+  std::set<IndexId> dropped_;   // as the dictionary has them, those that are being built too
+  std::string dropped_damage_;  // what is wrong with their records; empty: nothing
   std::unordered_set<IndexId> building_;
   uint64_t builds_ = 0;         // that have taken ids
   uint64_t synced_builds_ = 0;  // of these so many, the first ones, have ids that survive loss of power

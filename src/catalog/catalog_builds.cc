@@ -46,7 +46,7 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Batch batch(*store_);
   ForeignKeyChange change(foreign_keys());
-  std::vector<IndexId> built;
+  std::vector<IndexId> built, dropped;
   for (const Replacement& replacement : replacements) {
     TableDef old;
     CAIRN_RETURN_IF_ERROR(LoadDef(replacement.name, &old));
@@ -58,7 +58,9 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
     MergeLiveCounters(old, &batch);
     change.Edit(old.name, [&](const ForeignKeyDef& key) { return AfterColumnsRenamed(key, old, def); });
     for (const IndexDef& index : old.indexes) {
-      if (FindIndex(def, index.id) == nullptr) batch.Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
+      if (FindIndex(def, index.id) != nullptr) continue;
+      batch.Put(Family::kDictionary, DroppedIndexKey(index.id), ByteView());
+      dropped.push_back(index.id);
     }
     for (const IndexDef& index : def.indexes) {
       if (FindIndex(old, index.id) != nullptr) continue;
@@ -69,8 +71,10 @@ Status Catalog::ReplaceIndexes(const std::vector<Replacement>& replacements) {
   PutForeignKeys(change, &batch);
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, built.empty() ? Urgency::kReclaimsSpace : Urgency::kNormal));
   PublishForeignKeys(change);
+  dropped_.insert(dropped.begin(), dropped.end());
   const uint64_t now = store_->LatestSequence();
   for (const IndexId index : built) {
+    dropped_.erase(index);
     visible_since_[index] = now;
     building_.erase(index);
   }
@@ -89,15 +93,11 @@ Status Catalog::TakeIdsForBuild(std::span<const IndexDef> indexes, std::vector<I
   Batch batch(*store_);
   for (const IndexId id : *ids) batch.Put(Family::kDictionary, DroppedIndexKey(id), ByteView());
   PutNextIds(&batch);
-  // Before the write: the reclaimer looks at the dictionary under the same mutex, but after it.
+  CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kOs));
+  dropped_.insert(ids->begin(), ids->end());
   building_.insert(ids->begin(), ids->end());
-  Status status = store_->Write(batch, Durability::kOs);
-  if (status.ok()) {
-    ++builds_;
-  } else {
-    for (const IndexId id : *ids) building_.erase(id);
-  }
-  return status;
+  ++builds_;
+  return Status::Ok();
 }
 
 // Nobody waits for the dictionary meanwhile.

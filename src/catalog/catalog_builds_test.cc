@@ -66,6 +66,28 @@ TEST_F(CatalogBuildsTest, IdsThatPowerTakesAreGivenAgain) {
   EXPECT_EQ(TakeIds(), lost);
 }
 
+// While they are built, afterwards, and once the index is dropped: what the live dictionary has is what a restart finds.
+TEST_F(CatalogBuildsTest, WhatABuildLeavesIsDropped) {
+  const std::vector<IndexId> ids = TakeIds();
+  EXPECT_EQ(Dropped(), std::vector<IndexId>());
+  std::shared_ptr<Table> table;
+  ASSERT_TRUE(catalog->Find("d/one", &table).ok());
+  TableDef def = table->def();
+  def.indexes.push_back({.id = ids[0], .name = "k", .kind = IndexKind::kSecondary, .parts = {{.column = 0}}});
+  ASSERT_TRUE(catalog->ReplaceIndexes({{"d/one", def}}).ok());
+  EXPECT_EQ(Dropped(), std::vector<IndexId>());
+  catalog->EndBuild({&ids[0], 1}, {&ids[1], 1}, 1);
+  catalog->ReleaseEndedBuilds(1);
+  EXPECT_EQ(Dropped(), std::vector<IndexId>{ids[1]});
+  def.indexes.pop_back();
+  ASSERT_TRUE(catalog->ReplaceIndexes({{"d/one", def}}).ok());
+  std::vector<IndexId> both = ids;
+  std::ranges::sort(both);
+  EXPECT_EQ(Dropped(), both);
+  LosePower();
+  EXPECT_EQ(Dropped(), both);
+}
+
 // A log that cannot be synced is not taken for one that was.
 TEST_F(CatalogBuildsTest, AFailedSyncIsNone) {
   TakeIds();

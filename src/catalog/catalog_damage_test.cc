@@ -212,5 +212,17 @@ TEST_F(CatalogDamageTest, AForeignKeyIsRefusedByName) {
   EXPECT_NE(status.message().find("foreign key of_c of d/c"), ByteView::npos) << status.ToString();
 }
 
+TEST_F(CatalogDamageTest, AMalformedRecordOfADroppedIndexHidesNoOther) {
+  OpenBoth();
+  const TableDef def = Create("d/t");
+  ASSERT_TRUE(catalog->Drop("d/t").ok());
+  Write(KindKey(RecordKind::kDroppedIndex) + "!", "");
+  const Status status = Restart();
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  std::vector<IndexId> dropped;
+  EXPECT_TRUE(catalog->DroppedIndexes(&dropped).Is(Code::kCorruption));
+  EXPECT_EQ(dropped, (std::vector<IndexId>{def.indexes[0].id}));
+}
+
 }  // namespace
 }  // namespace cairn::catalog

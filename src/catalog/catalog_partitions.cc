@@ -68,7 +68,7 @@ Status Catalog::RenamePartitionsOf(const std::string& from, const std::string& t
     moved.emplace_back(name, TableDef());
     CAIRN_RETURN_IF_ERROR(LoadDef(name, &moved.back().second));
   }
-  std::vector<std::string> gone;
+  std::vector<TableDef> gone;
   // One statement fills a copy, and pushes out what is of another version: rows that another one has left under its name belong to no table here.
   // Partitions of a table may have come by many statements.
   const bool is_copy = IsNameOfFilledCopy(from);
@@ -81,16 +81,18 @@ Status Catalog::RenamePartitionsOf(const std::string& from, const std::string& t
     CAIRN_RETURN_IF_ERROR(LoadDef(name, &def));
     if (!is_copy || def.server_version == version) continue;
     PutGone(def, &batch);
-    gone.push_back(name);
+    gone.push_back(std::move(def));
   }
   for (auto& [name, def] : moved) {
     const std::string renamed = to + name.substr(from.size());
     const bool is_taken = std::ranges::find(to_names, renamed) != to_names.end();
-    if (is_taken && std::ranges::find(gone, renamed) == gone.end()) return Status(Status::Code::kAlreadyExists, "table " + renamed);
+    if (is_taken && std::ranges::find(gone, renamed, &TableDef::name) == gone.end()) return Status(Status::Code::kAlreadyExists, "table " + renamed);
     PutRenamed(renamed, &def, &batch);
   }
-  for (const std::string& name : gone) Unpublish(name);
-  return WriteRenamed(&batch, moved);
+  for (const TableDef& def : gone) Unpublish(def.name);
+  CAIRN_RETURN_IF_ERROR(WriteRenamed(&batch, moved));
+  for (const TableDef& def : gone) NoteDropped(def);
+  return Status::Ok();
 }
 
 Status Catalog::DropPartitionsOf(const std::string& whole) {
@@ -98,12 +100,11 @@ Status Catalog::DropPartitionsOf(const std::string& whole) {
   CAIRN_RETURN_IF_ERROR(PartitionNames(whole, &names));
   const std::lock_guard<std::mutex> lock(mutex_);
   Batch batch(*store_);
-  for (const std::string& name : names) {
-    TableDef def;
-    CAIRN_RETURN_IF_ERROR(PutGone(name, &def, &batch));
-  }
+  std::vector<TableDef> gone(names.size());
+  for (size_t i = 0; i < names.size(); ++i) CAIRN_RETURN_IF_ERROR(PutGone(names[i], &gone[i], &batch));
   if (batch.empty()) return Status::Ok();
   CAIRN_RETURN_IF_ERROR(store_->Write(batch, Durability::kSync, Urgency::kReclaimsSpace));
+  for (const TableDef& def : gone) NoteDropped(def);
   for (const std::string& name : names) Unpublish(name);
   return Status::Ok();
 }

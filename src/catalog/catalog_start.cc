@@ -52,6 +52,7 @@ Status Catalog::Open(store::Store* store, std::unique_ptr<Catalog>* catalog, Log
   CAIRN_RETURN_IF_ERROR(opened->PassUnknownIndexes());
   opened->WarnOfIndexNumbers();
   CAIRN_RETURN_IF_ERROR(opened->LoadForeignKeys());
+  CAIRN_RETURN_IF_ERROR(opened->LoadDropped());
   CAIRN_RETURN_IF_ERROR(opened->DropTemporaryTables());
   *catalog = std::move(opened);
   return Status::Ok();
@@ -64,6 +65,22 @@ Status Catalog::LoadFormat() {
   PutFormat(kFormatPlain, &batch);
   format_version_ = kFormatPlain;
   return store_->Write(batch, Durability::kSync);
+}
+
+// From now on they are kept in memory, too. The reclaimer asks for them after each drop, and what it had forgotten since the dictionary was
+// compacted last lies where a walk over their records begins. Damage takes some space, and keeps nobody from anything.
+Status Catalog::LoadDropped() {
+  Status looked = ForEachRecord(store_, RecordKind::kDroppedIndex, {}, [this](ByteView key, ByteView) {
+    if (key.size() == 4) {
+      dropped_.insert(IndexId(LoadBe32(key.data())));
+    } else {
+      dropped_damage_ = "a dropped index in the dictionary is malformed";
+    }
+    return Status::Ok();
+  });
+  if (!looked.Is(Status::Code::kCorruption)) return looked;
+  dropped_damage_ = "some dropped indexes in the dictionary cannot be read: " + std::string(looked.message());
+  return Status::Ok();
 }
 
 // What is damaged here is a table's, and whoever opens that table is told: it keeps nobody from the others. A temporary table that is not found

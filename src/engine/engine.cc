@@ -134,10 +134,12 @@ void Engine::StartBackgroundWork(const EngineOptions& options) {
   worker_->Start();
   // Has a thread of its own, as large tables' files take long to delete, and many tables too.
   reclaimer_ = std::make_unique<jobs::Worker>();
-  reclaimer_->Add(kReclaimTask, seconds(10), [this, log] {
+  const auto reclaim = [this, log] {
     const Status status = ReclaimDropped();
     if (!status.ok()) Report(log, LogLevel::kWarning, "cannot reclaim dropped tables: " + status.ToString());
-  });
+  };
+  // Many drops in a row are reclaimed together: each look is at all that an open transaction keeps.
+  reclaimer_->Add(kReclaimTask, seconds(10), reclaim, milliseconds(100));
   reclaimer_->Start();
   // So has this, as it may compact files.
   reliever_ = std::make_unique<jobs::Worker>();
@@ -156,8 +158,6 @@ void Engine::StartBackgroundWork(const EngineOptions& options) {
 
 // Removes the entries of dropped indexes. Forgetting comes last, so a crash repeats the removal.
 Status Engine::Reclaim(IndexId index) {
-  // Who has may commit after the id was forgotten: what is prepared, and who has dropped a temporary table of the transaction.
-  if (transactions_->MayActiveHaveWritten(index)) return Status::Ok();
   const IndexBounds bounds(index);
   Status removed = store_->DropRange(store::Family::kData, bounds.lower(), bounds.upper());
   if (removed.Is(Status::Code::kBusy)) return Status::Ok();  // tried again before long; what the next one frees may help
@@ -168,8 +168,9 @@ Status Engine::Reclaim(IndexId index) {
 Status Engine::ReclaimDropped() {
   catalog_->ReleaseEndedBuilds(transactions_->oldest_transaction_id());
   std::vector<IndexId> dropped;
-  CAIRN_RETURN_IF_ERROR(catalog_->DroppedIndexes(&dropped));
-  Status last_error;
+  Status last_error = catalog_->DroppedIndexes(&dropped);
+  // Who has may commit after the id was forgotten: what is prepared, and who has dropped a temporary table of the transaction. Nobody begins to.
+  transactions_->EraseMaybeWritten(&dropped);
   for (const IndexId index : dropped) {
     if (reclaimer_->stopping()) break;
     const Status status = Reclaim(index);

@@ -222,6 +222,7 @@ TEST_F(EngineTest, WhileDroppedTablesAreReclaimedTheLogIsMadeDurable) {
   store::Batch batch(engine->store());
   batch.Put(Family::kDictionary, catalog::KindKey(catalog::RecordKind::kDroppedIndex) + "no index", ByteView());
   EXPECT_TRUE(engine->store().Write(batch, Durability::kSync).ok());
+  Restart();
   engine->WakeReclaimer();
   holding.AwaitHeld();
   const auto table = Create("d/t");

@@ -6,8 +6,8 @@
 
 namespace cairn::jobs {
 
-void Worker::Add(std::string name, std::chrono::milliseconds period, Task task) {
-  entries_.push_back({std::move(name), period, std::move(task), Clock::time_point()});
+void Worker::Add(std::string name, std::chrono::milliseconds period, Task task, std::chrono::milliseconds apart) {
+  entries_.push_back({std::move(name), period, std::move(task), apart, Clock::time_point(), Clock::time_point()});
 }
 
 void Worker::Start() {
@@ -19,7 +19,7 @@ void Worker::Start() {
 void Worker::Wake(const std::string& name) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Entry& entry : entries_) {
-    if (entry.name == name) entry.due = Clock::time_point();
+    if (entry.name == name) entry.due = std::min(entry.due, entry.woken_due);
   }
   changed_.notify_one();
 }
@@ -52,12 +52,14 @@ void Worker::Loop() {
       changed_.wait(lock);
       continue;
     }
-    if (Clock::now() < entry->due) {
+    const Clock::time_point now = Clock::now();
+    if (now < entry->due) {
       const Clock::time_point due = entry->due;
       changed_.wait_until(lock, due);
       continue;
     }
-    entry->due = Clock::now() + entry->period;
+    entry->due = now + entry->period;
+    entry->woken_due = now + entry->apart;
     lock.unlock();
     entry->task();
     lock.lock();

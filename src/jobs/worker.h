@@ -13,7 +13,7 @@
 namespace cairn::jobs {
 
 // Runs tasks one at a time on a thread of its own. A task says how long it wants to rest before
-// its next run; Wake() makes it due at once. Tasks must not throw and should be short: they share
+// its next run; Wake() makes it due before. Tasks must not throw and should be short: they share
 // the thread.
 //
 // Thread rule: Add before Start; Wake, Stop from any thread; Stop (and the destructor) wait for
@@ -27,12 +27,13 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker() { Stop(); }
 
-  // Adds a task that first runs `period` after Start. The name is what Wake takes and what logs print.
-  void Add(std::string name, std::chrono::milliseconds period, Task task);
+  // Adds a task that first runs `period` after Start. The name is what Wake takes and what logs print. However often it is woken, its runs
+  // begin at least `apart` after one another.
+  void Add(std::string name, std::chrono::milliseconds period, Task task, std::chrono::milliseconds apart = {});
 
   void Start();
 
-  // Makes the task due now. Unknown names are ignored.
+  // Makes the task due now, or as soon as it may run again; also while it runs. Unknown names are ignored.
   void Wake(const std::string& name);
 
   // Lets a running task end, then ends the thread. Idempotent.
@@ -47,7 +48,9 @@ class Worker {
     std::string name;
     std::chrono::milliseconds period;
     Task task;
+    std::chrono::milliseconds apart;
     Clock::time_point due;
+    Clock::time_point woken_due;  // when it may run again
   };
 
   void Loop();

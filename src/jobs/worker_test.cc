@@ -34,6 +34,26 @@ TEST(Worker, WakeMakesATaskDueAtOnce) {
   ran.get_future().wait();
 }
 
+// Were it due once more, it would be so before the other one.
+TEST(Worker, ATaskThatIsWokenAgainKeepsItsRunsApart) {
+  std::promise<void> ran, other_ran;
+  int runs = 0;
+  Worker worker;
+  const auto task = [&] {
+    if (++runs == 1) ran.set_value();
+  };
+  worker.Add("apart", hours(2), task, hours(1));
+  worker.Add("other", hours(2), [&] { other_ran.set_value(); });
+  worker.Start();
+  worker.Wake("apart");
+  ran.get_future().wait();
+  worker.Wake("apart");
+  worker.Wake("other");
+  other_ran.get_future().wait();
+  worker.Stop();
+  EXPECT_EQ(runs, 1);
+}
+
 TEST(Worker, StopWaitsForTheRunningTask) {
   std::promise<void> started;
   bool ended = false;

@@ -216,11 +216,11 @@ std::vector<TransactionRow> TransactionManager::List() const {
 
 // Not prepared_ alone: a connection that goes away gives up its metadata locks before its transaction.
 // False: somebody is at something long.
-bool TransactionManager::LookForWriter(IndexId index, bool only_prepared, bool* found) {
+bool TransactionManager::LookForPreparedWriter(IndexId index, bool* found) {
   const auto ends = [index](const auto& written) { return std::binary_search(written.begin(), written.end(), index); };
   *found = std::any_of(ending_.begin(), ending_.end(), ends);
   for (Transaction* one = transactions_; one != nullptr && !*found; one = one->next_) {
-    if (only_prepared && !one->listed_prepared_.load(std::memory_order_seq_cst)) continue;
+    if (!one->listed_prepared_.load(std::memory_order_seq_cst)) continue;
     if ((one->written_bits_.load(std::memory_order_seq_cst) & Transaction::BitOf(index)) == 0) continue;
     if (!one->latch_.TryLook()) return false;
     // One that ends has closed its writes, and its own thread clears the rest; by name it is in ending_.
@@ -234,15 +234,36 @@ bool TransactionManager::PreparedHaveWritten(IndexId index) {
   bool found;
   std::unique_lock lock(mutex_);
   long_change_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  while (!LookForWriter(index, /*only_prepared=*/true, &found)) long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
+  while (!LookForPreparedWriter(index, &found)) long_change_ended_.wait_for(lock, std::chrono::milliseconds(10));
   long_change_waiters_.fetch_sub(1, std::memory_order_seq_cst);
   return found;
 }
 
-bool TransactionManager::MayActiveHaveWritten(IndexId index) {
-  bool found;
-  std::lock_guard lock(mutex_);
-  return !LookForWriter(index, /*only_prepared=*/false, &found) || found;
+// What each has changed is only copied while the others wait, as it may be thousands of temporary tables.
+void TransactionManager::EraseMaybeWritten(std::vector<IndexId>* indexes) {
+  uint64_t bits = 0, unknown_bits = 0;
+  for (const IndexId index : *indexes) bits |= Transaction::BitOf(index);
+  if (bits == 0) return;
+  std::vector<IndexId> written;
+  {
+    std::lock_guard lock(mutex_);
+    for (const std::vector<IndexId>& ends : ending_) written.insert(written.end(), ends.begin(), ends.end());
+    for (Transaction* one = transactions_; one != nullptr; one = one->next_) {
+      const uint64_t written_bits = one->written_bits_.load(std::memory_order_seq_cst) & bits;
+      if (written_bits == 0) continue;
+      if (!one->latch_.TryLook()) {
+        unknown_bits |= written_bits;
+        continue;
+      }
+      // See LookForPreparedWriter.
+      if (one->writes_open_) written.insert(written.end(), one->written_.begin(), one->written_.end());
+      one->latch_.EndLook();
+    }
+  }
+  std::ranges::sort(written);
+  std::erase_if(*indexes, [&](IndexId index) {
+    return (Transaction::BitOf(index) & unknown_bits) != 0 || std::ranges::binary_search(written, index);
+  });
 }
 
 uint64_t TransactionManager::oldest_transaction_id() const {

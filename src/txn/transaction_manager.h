@@ -98,8 +98,9 @@ class TransactionManager {
   // Whether a prepared transaction has changed an index, with a connection or without; also while it is
   // being committed or rolled back. Others' commits are waited for where it can't be told at once.
   bool PreparedHaveWritten(IndexId index);
-  // The same of any active transaction; never waits: true also where it can't be told at once.
-  bool MayActiveHaveWritten(IndexId index);
+  // Takes out of `indexes` those that an active transaction has changed, in one look at all. Never waits: also those of which it can't be told
+  // at once.
+  void EraseMaybeWritten(std::vector<IndexId>* indexes);
 
   // Every transaction that begins from now on has this id or a higher one.
   uint64_t next_transaction_id() const { return next_id_.load(std::memory_order_relaxed); }
@@ -129,8 +130,8 @@ class TransactionManager {
   void Unregister(Transaction& transaction);
   // Looks for what others have not committed in a range: see Transaction::FindPending.
   class PendingLook;
-  // One look at all transactions; mutex_ is held. False: one is in the middle of a long change.
-  bool LookForWriter(IndexId index, bool only_prepared, bool* found);
+  // One look at all that are prepared; mutex_ is held. False: one is in the middle of a long change.
+  bool LookForPreparedWriter(IndexId index, bool* found);
   void TellLongChangeEnded();
 
   store::Store& store_;

@@ -74,6 +74,13 @@ class TransactionManagerTest : public ::testing::Test, public TxnFixture {
     return held;
   }
 
+  // Whether an active transaction may have.
+  bool MayHaveWritten(IndexId index) {
+    std::vector<IndexId> unwritten = {index};
+    manager->EraseMaybeWritten(&unwritten);
+    return unwritten.empty();
+  }
+
   // A flush finds the disk full, which keeps everybody from writing.
   void RefuseWrites() {
     ASSERT_TRUE(Put(K("flushed", 2), "1").ok());
@@ -293,13 +300,13 @@ TEST_F(TransactionManagerTest, AnUnfinishedPreparedOneOutlivesItsManager) {
 // As a temporary table's rows have, which is dropped before the transaction ends.
 TEST_F(TransactionManagerTest, WhoHasWrittenAnIndexIsFoundUntilItEnds) {
   auto txn = Begin();
-  EXPECT_FALSE(manager->MayActiveHaveWritten(IndexId(1)));
+  EXPECT_FALSE(MayHaveWritten(IndexId(1)));
   ASSERT_TRUE(Write(*txn, "a", "1").ok());
-  EXPECT_TRUE(manager->MayActiveHaveWritten(IndexId(1)));
-  EXPECT_FALSE(manager->MayActiveHaveWritten(IndexId(2)));
+  EXPECT_TRUE(MayHaveWritten(IndexId(1)));
+  EXPECT_FALSE(MayHaveWritten(IndexId(2)));
   EXPECT_FALSE(manager->PreparedHaveWritten(IndexId(1)));
   ASSERT_TRUE(txn->Prepare("x", Durability::kSync).ok());
-  EXPECT_TRUE(manager->MayActiveHaveWritten(IndexId(1)));
+  EXPECT_TRUE(MayHaveWritten(IndexId(1)));
   EXPECT_TRUE(manager->PreparedHaveWritten(IndexId(1)));
   EXPECT_FALSE(manager->FoundPrepared(IndexId(1)));
   txn.reset();
@@ -307,10 +314,26 @@ TEST_F(TransactionManagerTest, WhoHasWrittenAnIndexIsFoundUntilItEnds) {
   OpenAll();
   ASSERT_TRUE(manager->RecoverPrepared().ok());
   EXPECT_TRUE(manager->FoundPrepared(IndexId(1)));
-  EXPECT_TRUE(manager->MayActiveHaveWritten(IndexId(1)));
+  EXPECT_TRUE(MayHaveWritten(IndexId(1)));
   ASSERT_TRUE(manager->CommitPrepared("x", Durability::kSync).ok());
-  EXPECT_FALSE(manager->MayActiveHaveWritten(IndexId(1)));
+  EXPECT_FALSE(MayHaveWritten(IndexId(1)));
   EXPECT_FALSE(manager->FoundPrepared(IndexId(2)));
+}
+
+TEST_F(TransactionManagerTest, OfManyIndexesThoseOfAllWritersAreFoundAtOnce) {
+  auto first = Begin(), second = Begin(), ended = Begin();
+  for (const uint32_t index : {3u, 70u, 200u}) ASSERT_TRUE(first->Put(Family::kData, K("a", index), "1").ok());
+  ASSERT_TRUE(second->Put(Family::kData, K("a", 5), "1").ok());
+  ASSERT_TRUE(ended->Put(Family::kData, K("a", 7), "1").ok());
+  ASSERT_TRUE(ended->Commit(Durability::kOs).ok());
+  // 6 and 134 have one bit with 70.
+  std::vector<IndexId> indexes;
+  for (const uint32_t index : {3u, 4u, 5u, 6u, 7u, 70u, 134u}) indexes.emplace_back(index);
+  manager->EraseMaybeWritten(&indexes);
+  EXPECT_EQ(indexes, (std::vector<IndexId>{IndexId(4), IndexId(6), IndexId(7), IndexId(134)}));
+  indexes.clear();
+  manager->EraseMaybeWritten(&indexes);
+  EXPECT_TRUE(indexes.empty());
 }
 
 // The server changes its own object for the connection afterwards.
