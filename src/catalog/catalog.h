@@ -158,8 +158,8 @@ class Catalog {
   Status TableNames(const std::string& prefix, std::vector<std::string>* names);
 
   // Indexes of dropped and truncated tables whose entries still take space, without those that are being
-  // built, and the end of that. In ascending order, added to `indexes`. Reads nothing. kCorruption, and all the others are there, while
-  // records of some were damaged when the dictionary was opened.
+  // built, and the end of that. In ascending order, added to `indexes`. Reads nothing. kCorruption, and those that could be read are
+  // there, while records of some were damaged when the dictionary was opened.
   Status DroppedIndexes(std::vector<IndexId>* indexes);
   Status ForgetDropped(IndexId index);
   // Of how many indexes something is kept in memory only: those of tables in use, and dropped ones not forgotten yet. For tests.

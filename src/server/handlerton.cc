@@ -4,11 +4,10 @@
 
 #include "server/handlerton.h"
 
-#include <set>
-
 #include "server/ddl_recovery.h"
 #include "server/errors.h"
 #include "server/handler.h"
+#include "server/name_round.h"
 #include "server/partitions.h"
 #include "server/plain_select.h"
 #include "server/session.h"
@@ -286,21 +285,14 @@ int Prepare(handlerton*, THD* thd, bool all) {
   return RaiseError(thd, status);
 }
 
-// The server asks again while lists come back full, so each name is given once per round.
 int Recover(handlerton*, XID* list, uint length) {
-  static std::set<std::string> given;
-  uint count = 0;
-  for (const std::string& name : GlobalEngine()->transactions().ListPrepared()) {
-    if (count == length) return static_cast<int>(count);
-    if (!given.insert(name).second) continue;
-    if (XidOfName(name, &list[count])) {
-      ++count;
-    } else {
-      sql_print_error("CAIRN: a prepared transaction has a malformed name; it stays prepared");
-    }
-  }
-  given.clear();
-  return static_cast<int>(count);
+  static NameRound round;
+  const auto put = [list](const std::string& name, uint place) {
+    if (XidOfName(name, &list[place])) return true;
+    sql_print_error("CAIRN: a prepared transaction has a malformed name; it stays prepared");
+    return false;
+  };
+  return static_cast<int>(round.Give(GlobalEngine()->transactions().ListPrepared(), length, put));
 }
 
 // XA COMMIT and XA ROLLBACK by name do not look at the result, only for an error that was raised: then the XID stays listed, and may be named again.
