@@ -4,6 +4,8 @@
 
 #include "server/wait_observer.h"
 
+#include "server/session.h"
+
 // Exported by the server for storage engines, declared in none of its headers.
 extern "C" int thd_rpl_deadlock_check(MYSQL_THD thd, MYSQL_THD other_thd);
 extern "C" int thd_deadlock_victim_preference(const MYSQL_THD thd1, const MYSQL_THD thd2);
@@ -42,9 +44,12 @@ void ServerWaitObserver::OnWake(txn::LockOwner& waiter) {
   thd_wait_end(thd);
 }
 
+// The limit of rows examined, which is no error, ends a locking SELECT at once. But a load inserts the rows that the statement keeps.
 bool ServerWaitObserver::IsKilled(txn::LockOwner& waiter) {
   THD* thd = ThdOf(waiter);
-  return thd != nullptr && thd_kill_level(thd) != THD_IS_NOT_KILLED;
+  if (thd == nullptr || thd_kill_level(thd) == THD_IS_NOT_KILLED) return false;
+  const Session* const session = Session::Existing(thd);
+  return thd->killed != ABORT_QUERY || session == nullptr || !session->has_open_load;
 }
 
 int ServerWaitObserver::VictimPreference(txn::LockOwner& a, txn::LockOwner& b) {
