@@ -227,7 +227,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool LacksVirtualColumns() const;
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
-  int ComputeAfterTriggers(const uchar* record);
+  void ComputeQuietly(const MY_BITMAP& wanted, uchar* record, std::unique_ptr<String[]>* blobs);
+  void ComputeOfNewRow(const uchar* record);
+  void ComputeOfOldRow(const uchar* record);
   codec::ColumnSet WantedColumns() const;
   void PlanEntry(unsigned index);
   void PlanRow();
@@ -377,6 +379,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // Virtual columns that do not, of rows of which the server computes none; and what those of the last such row point into.
   std::vector<Field*> computed_;
   std::unique_ptr<String[]> computed_blobs_;
+  // What those of the last row to be written, and of the last one to be changed, point into, where they are computed here.
+  std::unique_ptr<String[]> written_blobs_;
+  std::unique_ptr<String[]> old_blobs_;
   bool is_registered_ = false;
 
   // Plans are kept from statement to statement; row_plan_ decodes planned_columns_ of planned_access_.

@@ -4,6 +4,8 @@
 // and at all that it reads in rows that a sort reads ahead. And those of new rows that it has computed too early.
 #include "server/handler.h"
 
+#include <utility>
+
 #include <sql_trigger.h>
 
 namespace cairn::server {
@@ -69,13 +71,47 @@ void Handler::ComputeForServer(uchar* record) {
   thd->pop_internal_handler();
 }
 
+// Of those that are wanted. Nobody is told of errors. And values of blobs are kept in `blobs`: the server has in the field those of a row that it is
+// to write, or has written, while it reads one in the way or writes one of the past.
+void Handler::ComputeQuietly(const MY_BITMAP& wanted, uchar* record, std::unique_ptr<String[]>* blobs) {
+  THD* const thd = ha_thd();
+  Dummy_error_handler silence;
+  Query_arena arena;
+  thd->push_internal_handler(&silence);
+  thd->set_n_backup_active_arena(table->expr_arena, &arena);
+  MY_BITMAP* const read_set = std::exchange(table->read_set, &table_share->all_set);
+  MY_BITMAP* const write_set = std::exchange(table->write_set, &table_share->all_set);
+  if (has_blobs_ && *blobs == nullptr) *blobs = std::make_unique<String[]>(table_share->blob_fields);
+  String* kept = blobs->get();
+  table->move_fields(table->field, record, table->record[0]);
+  for (Field** at = table->vfield; *at != nullptr; ++at) {
+    Field* const field = *at;
+    if (field->stored_in_db() || !bitmap_is_set(&wanted, field->field_index)) continue;
+    Field_blob* const blob = (field->flags & BLOB_FLAG) != 0 ? static_cast<Field_blob*>(field) : nullptr;
+    if (blob != nullptr) blob->swap(*kept, /*set_read_value=*/false);
+    field->vcol_info->expr->save_in_field(field, false);
+    if (blob != nullptr) blob->swap(*kept++, /*set_read_value=*/false);
+  }
+  table->move_fields(table->field, table->record[0], record);
+  table->read_set = read_set;
+  table->write_set = write_set;
+  thd->restore_active_arena(table->expr_arena, &arena);
+  thd->pop_internal_handler();
+}
+
 // For LOAD DATA, an INSERT that names no columns, and what is left of a portion of time the server computes them, and then has a trigger change
-// what they are computed from. Entries of indexes have what readers will compute. Where the server has done so itself, this is once more.
-int Handler::ComputeAfterTriggers(const uchar* record) {
-  if (table->vfield == nullptr || table->triggers == nullptr || record != table->record[0]) return 0;
-  if (!table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE) || !access_->HasIndexOnVirtualColumn()) return 0;
-  ReadVirtualColumns();
-  return table->update_virtual_fields(this, VCOL_UPDATE_FOR_READ) != 0 ? HA_ERR_GENERIC : 0;
+// what they are computed from. And a REPLACE of a versioned row computes texts of the row of the past where it has those of the new one. Entries of
+// indexes have what readers will compute. Where the server has done it right this is once more.
+void Handler::ComputeOfNewRow(const uchar* record) {
+  if (table->vfield == nullptr || record != table->record[0] || !access_->HasIndexOnVirtualColumn()) return;
+  const bool has_trigger = table->triggers != nullptr && table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
+  if (has_trigger || (has_blobs_ && table->versioned())) ComputeQuietly(*table->read_set, table->record[0], &written_blobs_);
+}
+
+// Of a versioned row that is changed the server computes texts for the new row where it has those of the old one.
+void Handler::ComputeOfOldRow(const uchar* record) {
+  if (!has_blobs_ || !table->versioned() || record != table->record[1] || !access_->HasIndexOnVirtualColumn()) return;
+  ComputeQuietly(*table->read_set, table->record[1], &old_blobs_);
 }
 
 }  // namespace cairn::server
