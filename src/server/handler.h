@@ -227,7 +227,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool LacksVirtualColumns() const;
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
-  void ComputeQuietly(const MY_BITMAP& wanted, uchar* record, std::unique_ptr<String[]>* blobs);
+  void ComputeQuietly(const MY_BITMAP& wanted, bool stored, uchar* record, std::unique_ptr<String[]>* blobs);
   void ComputeOfNewRow(const uchar* record);
   void ComputeOfOldRow(const uchar* record);
   codec::ColumnSet WantedColumns() const;

@@ -218,6 +218,8 @@ int Handler::reset() {
   plans_are_current_ = false;
   entry_plan_.reset();
   computed_blobs_.reset();
+  written_blobs_.reset();
+  old_blobs_.reset();
   filter_plan_.reset();
   filter_row_plan_.reset();
   pushed_idx_cond = nullptr;

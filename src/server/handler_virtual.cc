@@ -71,9 +71,9 @@ void Handler::ComputeForServer(uchar* record) {
   thd->pop_internal_handler();
 }
 
-// Of those that are wanted. Nobody is told of errors. And values of blobs are kept in `blobs`: the server has in the field those of a row that it is
+// Of those that are wanted, and stored generated ones if `stored`. Nobody is told of errors. And values of blobs are kept in `blobs`: the server has in the field those of a row that it is
 // to write, or has written, while it reads one in the way or writes one of the past.
-void Handler::ComputeQuietly(const MY_BITMAP& wanted, uchar* record, std::unique_ptr<String[]>* blobs) {
+void Handler::ComputeQuietly(const MY_BITMAP& wanted, bool stored, uchar* record, std::unique_ptr<String[]>* blobs) {
   THD* const thd = ha_thd();
   Dummy_error_handler silence;
   Query_arena arena;
@@ -86,7 +86,7 @@ void Handler::ComputeQuietly(const MY_BITMAP& wanted, uchar* record, std::unique
   table->move_fields(table->field, record, table->record[0]);
   for (Field** at = table->vfield; *at != nullptr; ++at) {
     Field* const field = *at;
-    if (field->stored_in_db() || !bitmap_is_set(&wanted, field->field_index)) continue;
+    if ((!stored && field->stored_in_db()) || !bitmap_is_set(&wanted, field->field_index)) continue;
     Field_blob* const blob = (field->flags & BLOB_FLAG) != 0 ? static_cast<Field_blob*>(field) : nullptr;
     if (blob != nullptr) blob->swap(*kept, /*set_read_value=*/false);
     field->vcol_info->expr->save_in_field(field, false);
@@ -105,13 +105,16 @@ void Handler::ComputeQuietly(const MY_BITMAP& wanted, uchar* record, std::unique
 void Handler::ComputeOfNewRow(const uchar* record) {
   if (table->vfield == nullptr || record != table->record[0] || !access_->HasIndexOnVirtualColumn()) return;
   const bool has_trigger = table->triggers != nullptr && table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
-  if (has_trigger || (has_blobs_ && table->versioned())) ComputeQuietly(*table->read_set, table->record[0], &written_blobs_);
+  if (has_trigger || (has_blobs_ && table->versioned())) ComputeQuietly(*table->read_set, /*stored=*/false, table->record[0], &written_blobs_);
 }
 
-// Of a versioned row that is changed the server computes texts for the new row where it has those of the old one.
+// Of a versioned row that is changed, and of one of which a DELETE leaves a portion of time, the server computes texts for the new row where it has
+// those of the old one; of the latter also those that are stored.
 void Handler::ComputeOfOldRow(const uchar* record) {
-  if (!has_blobs_ || !table->versioned() || record != table->record[1] || !access_->HasIndexOnVirtualColumn()) return;
-  ComputeQuietly(*table->read_set, table->record[1], &old_blobs_);
+  if (!has_blobs_ || table->vfield == nullptr || record != table->record[1]) return;
+  const bool leaves_portion = thd_sql_command(ha_thd()) == SQLCOM_DELETE;
+  if (!leaves_portion && !(table->versioned() && access_->HasIndexOnVirtualColumn())) return;
+  ComputeQuietly(*table->read_set, leaves_portion, table->record[1], &old_blobs_);
 }
 
 }  // namespace cairn::server

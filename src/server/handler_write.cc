@@ -165,6 +165,7 @@ int Handler::delete_row(const uchar* record) {
     if (!caught_up.ok()) return Fail(caught_up);
   }
   NoteChangeInFunction();
+  ComputeOfOldRow(record);
   BindWriter();
   if (!is_refereed_) return FinishWrite(writer_.Delete(RowOf(record)));
   const auto change = [&] {
