@@ -11,7 +11,6 @@ from cairn_cli.report.model import Figure, Result, Run, figure
 
 _OURS = "cairn"
 _OTHERS = ("innodb", "myrocks")
-_COMPRESSED = ("innodb-compressed", "innodb-page-compressed")
 _NAMES = {"innodb": "InnoDB", "myrocks": "MyRocks"}
 _SIZE = "metrics.size.database_bytes"
 _TOLD_DIGITS = 7  # of a commit
@@ -96,10 +95,11 @@ def best_setting(result: Result, step: str, _other: str) -> Ratio | None:
     return min(found, key=lambda ratio: ratio.value, default=None)
 
 
-def smallest_compressed(result: Result, step: str, _other: str) -> Ratio | None:
-    """Cairn's database to that of the compressed InnoDB that takes least, of those in the file."""
-    found = [ratio for engine in _COMPRESSED if (ratio := of(_SIZE)(result, step, engine))]
-    return max(found, key=lambda ratio: ratio.value, default=None)
+def of_variant(path: str, engine: str) -> Measure:
+    """A figure at a dotted path of each run, to that of this engine of the file."""
+    def measure(result: Result, step: str, _other: str) -> Ratio | None:
+        return of(path)(result, step, engine)
+    return measure
 
 
 def _rates_of_lines(result: Result, other: str) -> list[Figure]:
@@ -131,7 +131,10 @@ def _requests(step: str, clients: str = "") -> tuple[Goal, ...]:
     )
 
 
-_SIZE_OF_COMPRESSED = Goal("… size, of compressed InnoDB's", "query", smallest_compressed, {_OURS: 0.5}, is_most=True)
+_SIZES_OF_COMPRESSED = tuple(
+    Goal(f"… size, of {name}", "query", of_variant(_SIZE, engine), {_OURS: 0.5}, is_most=True)
+    for engine, name in (("innodb-compressed", "InnoDB's with compressed rows"),
+                         ("innodb-page-compressed", "InnoDB's with compressed pages")))
 _LOAD = Goal("load, rows/s", "load", of("rate"), {"innodb": 1.0, "myrocks": 2.0})
 
 
@@ -146,10 +149,10 @@ _INSERT = (
 
 WORKLOADS = (
     Workload("LinkBench, 256 MiB, 1 million ids", "linkbench-256m",
-             (*_requests("query"), _SIZE_OF_COMPRESSED, _LOAD)),
+             (*_requests("query"), *_SIZES_OF_COMPRESSED, _LOAD)),
     Workload("LinkBench, 256 MiB, 1 million ids, a volume of 3,000 reads/s", "linkbench-volume", _requests("query")),
     Workload("LinkBench, 1 GiB, 5 million ids", "linkbench-5m", (*_requests("query"), _LOAD)),
-    Workload("LinkBench, 384 MiB, 1 million ids", "linkbench",
+    Workload("LinkBench, 384 MiB, 1.5 million ids", "linkbench",
              (*_requests("query-2", ", 2 clients"), *_requests("query-4", ", 4 clients"), _LOAD)),
     Workload("Insert Benchmark, 384 MiB, 20 million rows", "insert-20m", _INSERT),
     Workload("Insert Benchmark, 384 MiB, 2 million rows", "insert", _INSERT),
