@@ -22,6 +22,7 @@
 #include "scan/index_scan.h"
 #include "scan/row_reader.h"
 #include "server/foreign_keys.h"
+#include "server/quiet_computation.h"
 #include "server/row_condition.h"
 #include "server/session.h"
 
@@ -227,7 +228,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool LacksVirtualColumns() const;
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
-  void ComputeQuietly(const MY_BITMAP& wanted, bool stored, uchar* record, std::unique_ptr<String[]>* blobs);
+  enum class Generated : uint8_t { kVirtual, kAny };
+  void ComputeWanted(const MY_BITMAP& wanted, Generated which, uchar* record, ComputedTexts* texts);
   void ComputeOfNewRow(const uchar* record);
   void ComputeOfOldRow(const uchar* record);
   codec::ColumnSet WantedColumns() const;
@@ -378,10 +380,10 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool virtual_from_entry_ = false;  // the row is read, but virtual columns come from the entry
   // Virtual columns that do not, of rows of which the server computes none; and what those of the last such row point into.
   std::vector<Field*> computed_;
-  std::unique_ptr<String[]> computed_blobs_;
+  ComputedTexts computed_texts_;
   // What those of the last row to be written, and of the last one to be changed, point into, where they are computed here.
-  std::unique_ptr<String[]> written_blobs_;
-  std::unique_ptr<String[]> old_blobs_;
+  ComputedTexts written_texts_;
+  ComputedTexts old_texts_;
   bool is_registered_ = false;
 
   // Plans are kept from statement to statement; row_plan_ decodes planned_columns_ of planned_access_.

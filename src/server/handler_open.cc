@@ -217,9 +217,9 @@ int Handler::reset() {
   virtual_from_entry_ = false;
   plans_are_current_ = false;
   entry_plan_.reset();
-  computed_blobs_.reset();
-  written_blobs_.reset();
-  old_blobs_.reset();
+  computed_texts_.reset();
+  written_texts_.reset();
+  old_texts_.reset();
   filter_plan_.reset();
   filter_row_plan_.reset();
   pushed_idx_cond = nullptr;

@@ -4,8 +4,6 @@
 // and at all that it reads in rows that a sort reads ahead. And those of new rows that it has computed too early.
 #include "server/handler.h"
 
-#include <utility>
-
 #include <sql_trigger.h>
 
 namespace cairn::server {
@@ -49,72 +47,36 @@ void Handler::PlanVirtualColumns(codec::ColumnSet* wanted) {
   }
 }
 
-// As the server does. But nobody is told of errors, which the server finds again in the rows that it gives; and a blob's value may be that
-// of a row it is about to write.
 void Handler::ComputeForServer(uchar* record) {
-  THD* const thd = ha_thd();
-  Dummy_error_handler silence;
-  Query_arena arena;
-  thd->push_internal_handler(&silence);
-  thd->set_n_backup_active_arena(table->expr_arena, &arena);
-  table->move_fields(table->field, record, table->record[0]);
-  if (has_blobs_ && computed_blobs_ == nullptr) computed_blobs_ = std::make_unique<String[]>(table_share->blob_fields);
-  String* kept = computed_blobs_.get();
-  for (Field* const field : computed_) {
-    Field_blob* const blob = (field->flags & BLOB_FLAG) != 0 ? static_cast<Field_blob*>(field) : nullptr;
-    if (blob != nullptr) blob->swap(*kept, /*set_read_value=*/false);
-    field->vcol_info->expr->save_in_field(field, false);
-    if (blob != nullptr) blob->swap(*kept++, /*set_read_value=*/false);
-  }
-  table->move_fields(table->field, table->record[0], record);
-  thd->restore_active_arena(table->expr_arena, &arena);
-  thd->pop_internal_handler();
+  QuietComputation computation(*table, record, &computed_texts_);
+  for (Field* const field : computed_) computation.Compute(*field);
 }
 
-// Of those that are wanted, and stored generated ones if `stored`. Nobody is told of errors. And values of blobs are kept in `blobs`: the server has in the field those of a row that it is
-// to write, or has written, while it reads one in the way or writes one of the past.
-void Handler::ComputeQuietly(const MY_BITMAP& wanted, bool stored, uchar* record, std::unique_ptr<String[]>* blobs) {
-  THD* const thd = ha_thd();
-  Dummy_error_handler silence;
-  Query_arena arena;
-  thd->push_internal_handler(&silence);
-  thd->set_n_backup_active_arena(table->expr_arena, &arena);
-  MY_BITMAP* const read_set = std::exchange(table->read_set, &table_share->all_set);
-  MY_BITMAP* const write_set = std::exchange(table->write_set, &table_share->all_set);
-  if (has_blobs_ && *blobs == nullptr) *blobs = std::make_unique<String[]>(table_share->blob_fields);
-  String* kept = blobs->get();
-  table->move_fields(table->field, record, table->record[0]);
+void Handler::ComputeWanted(const MY_BITMAP& wanted, Generated which, uchar* record, ComputedTexts* texts) {
+  QuietComputation computation(*table, record, texts);
   for (Field** at = table->vfield; *at != nullptr; ++at) {
-    Field* const field = *at;
-    if ((!stored && field->stored_in_db()) || !bitmap_is_set(&wanted, field->field_index)) continue;
-    Field_blob* const blob = (field->flags & BLOB_FLAG) != 0 ? static_cast<Field_blob*>(field) : nullptr;
-    if (blob != nullptr) blob->swap(*kept, /*set_read_value=*/false);
-    field->vcol_info->expr->save_in_field(field, false);
-    if (blob != nullptr) blob->swap(*kept++, /*set_read_value=*/false);
+    if (which == Generated::kVirtual && (*at)->stored_in_db()) continue;
+    if (bitmap_is_set(&wanted, (*at)->field_index)) computation.Compute(**at);
   }
-  table->move_fields(table->field, table->record[0], record);
-  table->read_set = read_set;
-  table->write_set = write_set;
-  thd->restore_active_arena(table->expr_arena, &arena);
-  thd->pop_internal_handler();
 }
 
-// For LOAD DATA, an INSERT that names no columns, and what is left of a portion of time the server computes them, and then has a trigger change
-// what they are computed from. And a REPLACE of a versioned row computes texts of the row of the past where it has those of the new one. Entries of
-// indexes have what readers will compute. Where the server has done it right this is once more.
+// For LOAD DATA, an INSERT that names no columns, and what is left of a portion of time the server computes them, and then has a trigger
+// change what they are computed from. And a REPLACE of a versioned row computes texts of the row of the past where it has those of the new
+// one. Entries of indexes have what readers will compute. Where the server has done it right this is once more.
 void Handler::ComputeOfNewRow(const uchar* record) {
   if (table->vfield == nullptr || record != table->record[0] || !access_->HasIndexOnVirtualColumn()) return;
   const bool has_trigger = table->triggers != nullptr && table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
-  if (has_trigger || (has_blobs_ && table->versioned())) ComputeQuietly(*table->read_set, /*stored=*/false, table->record[0], &written_blobs_);
+  if (!has_trigger && !(has_blobs_ && table->versioned())) return;
+  ComputeWanted(*table->read_set, Generated::kVirtual, table->record[0], &written_texts_);
 }
 
-// Of a versioned row that is changed, and of one of which a DELETE leaves a portion of time, the server computes texts for the new row where it has
-// those of the old one; of the latter also those that are stored.
+// Of a versioned row that is changed, and of one of which a DELETE leaves a portion of time, the server computes texts for the new row where
+// it has those of the old one; of the latter also those that are stored.
 void Handler::ComputeOfOldRow(const uchar* record) {
   if (!has_blobs_ || table->vfield == nullptr || record != table->record[1]) return;
   const bool leaves_portion = thd_sql_command(ha_thd()) == SQLCOM_DELETE;
   if (!leaves_portion && !(table->versioned() && access_->HasIndexOnVirtualColumn())) return;
-  ComputeQuietly(*table->read_set, leaves_portion, table->record[1], &old_blobs_);
+  ComputeWanted(*table->read_set, leaves_portion ? Generated::kAny : Generated::kVirtual, table->record[1], &old_texts_);
 }
 
 }  // namespace cairn::server
