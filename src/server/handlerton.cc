@@ -143,6 +143,22 @@ Status CommitInTurn(THD* thd, Session* session, bool is_last) {
   return syncs_later ? GlobalEngine()->store().SyncWal() : Status::Ok();
 }
 
+my_bool FlushIfPrepares(THD*, plugin_ref plugin, void*) {
+  handlerton* const hton = plugin_hton(plugin);
+  if (hton == GlobalHandlerton() || hton->prepare == nullptr || hton->flush_logs == nullptr) return 0;
+  return hton->flush_logs(hton) ? 1 : 0;
+}
+
+// Of a transaction of several engines that has been committed in all of them without a binary log. What the server notes in tc.log its start
+// does not look for: it rolls back all that it finds prepared (TC_LOG_MMAP::recover, 10.11). And InnoDB relies on it, and does not flush its
+// commit, nor has CommitOrdered. So all make it durable before the client hears of it, by their own settings; this one first, as a replica's position
+// may be in another.
+Status SyncInAllEngines() {
+  if (engine::DurabilityOf(FlushSetting()) == store::Durability::kSync) CAIRN_RETURN_IF_ERROR(GlobalEngine()->store().SyncWal());
+  if (!plugin_foreach(nullptr, FlushIfPrepares, MYSQL_STORAGE_ENGINE_PLUGIN, nullptr)) return Status::Ok();
+  return Status::IoError("another engine that has a part in the transaction could not flush its log");
+}
+
 // Whether no other engine is to commit changes of the transaction after this one.
 bool IsLastToCommit(const THD* thd, bool all) {
   const Ha_trx_info* part = &thd->ha_data[GlobalHandlerton()->slot].ha_info[all ? 1 : 0];
@@ -168,6 +184,7 @@ int Commit(handlerton*, THD* thd, bool all) {
   if (session->committed_in_order) {
     session->committed_in_order = false;
     status = std::move(session->ordered_outcome);
+    if (status.ok() && !opt_bin_log) status = SyncInAllEngines();
     if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   } else if (thd->wait_for_commit_ptr != nullptr && session->transaction().HasWrites()) {
     status = CommitInTurn(thd, session, IsLastToCommit(thd, all));
@@ -217,7 +234,7 @@ ulonglong AdmitCommit(THD* thd, ulonglong*) {
 }
 
 // Called one at a time, in the order of the binary log. Prepare has made the transaction durable
-// and the binary log says that it is committed, so this needs no sync.
+// and the binary log says that it is committed, so this needs no sync; where there is none, Commit does it.
 void CommitOrdered(handlerton*, THD* thd, bool all) {
   Session* session = Session::Existing(thd);
   if (session == nullptr) return;
@@ -243,7 +260,7 @@ int Rollback(handlerton*, THD* thd, bool all) {
 // The server does so where one engine is to commit. With several, the binary log does, in groups; but if nothing goes there (a replica without
 // log_slave_updates, databases that are not logged), nobody: it would commit before those whose rows it has overwritten.
 // Without a binary log the server waits when all have prepared. That is too late for what is durable: who was before, and let it on before its
-// sync, could be lost, and this be committed at the next start by what it had prepared. So this prepares later, and is synced with what is before.
+// sync, could be lost, and this be there. So this prepares later, and is synced with what is before.
 //
 // A user's is no longer the worker's once it is prepared, and a transaction before it in the stream that wants its rows could not have it killed.
 // The binary log waits for its turn, too, but comes later where another engine was changed first.
