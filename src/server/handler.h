@@ -261,6 +261,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool GiveDuplicate(uchar* record, int* error);
   int ContinueFromPoint(uchar* record, bool forward);
   void IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) const;
+  std::vector<uint32_t> SortedIndexNumbers() const;
   void UpperBoundOfRange(ByteBuffer* upper) const;
   void LowerBoundOfRange(ByteBuffer* lower);
   void EncodePosition(const uchar* position, ByteBuffer* key) const;

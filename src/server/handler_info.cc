@@ -294,11 +294,26 @@ int Handler::analyze(THD* thd, HA_CHECK_OPT*) {
   return AnswerMaintenance(thd, UpdateIndexStatistics());
 }
 
+// The numbers of the table's indexes, in the store's order.
+std::vector<uint32_t> Handler::SortedIndexNumbers() const {
+  std::vector<uint32_t> numbers;
+  for (const codec::IndexCodec& index : access_->indexes()) numbers.push_back(index.id().value);
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+// Small indexes lie in one file, which a compaction for each would write as many times. So there is one for all whose numbers follow each
+// other: mostly one for those of unique keys and one for the others, whose numbers are far from those.
 int Handler::optimize(THD* thd, HA_CHECK_OPT*) {
   store::CompactionInterrupt* const interrupt = Session::Of(thd)->AwaitInterrupt();
-  for (size_t index = 0; index < access_->indexes().size(); ++index) {
+  const std::vector<uint32_t> numbers = SortedIndexNumbers();
+  for (size_t first = 0, next; first < numbers.size(); first = next) {
     if (thd_kill_level(thd) != THD_IS_NOT_KILLED) return HA_ADMIN_FAILED;
-    IndexBounds(static_cast<unsigned>(index), &lower_, &upper_);
+    for (next = first + 1; next < numbers.size() && numbers[next] == numbers[next - 1] + 1;) ++next;
+    lower_.Clear();
+    upper_.Clear();
+    lower_.AppendBe32(numbers[first]);
+    upper_.AppendBe32(numbers[next - 1] + 1);
     const Status status =
         GlobalEngine()->store().CompactRange(store::Family::kData, lower_.view(), upper_.view(), interrupt);
     if (!status.ok()) return AnswerMaintenance(thd, status);
