@@ -32,11 +32,6 @@ bool Fits(const ColumnLayout& column, ByteView value) {
   return column.collation->PrefixBytes(value, characters_max) == value.size();
 }
 
-void CopyColumn(const ColumnLayout& column, const uint8_t* from, uint8_t* to) {
-  SetNullBit(column, IsNullIn(column, from), to);
-  std::memcpy(to + column.offset, from + column.offset, column.pack_length);
-}
-
 }  // namespace
 
 bool AreComparable(const ColumnLayout& a, const ColumnLayout& b) {
@@ -60,6 +55,11 @@ bool CopyValue(const ColumnLayout& from, const uint8_t* from_record, const Colum
 bool SameBytes(const ColumnLayout& column, const uint8_t* a, const uint8_t* b) {
   if (IsNullIn(column, a) != IsNullIn(column, b)) return false;
   return IsNullIn(column, a) || ValueIn(column, a) == ValueIn(column, b);
+}
+
+void CopyColumn(const ColumnLayout& column, const uint8_t* from, uint8_t* to) {
+  SetNullBit(column, IsNullIn(column, from), to);
+  std::memcpy(to + column.offset, from + column.offset, column.pack_length);
 }
 
 bool IsNull(const ColumnLayout& column, const uint8_t* record) { return IsNullIn(column, record); }

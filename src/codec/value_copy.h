@@ -22,6 +22,9 @@ bool AreComparable(const ColumnLayout& a, const ColumnLayout& b);
 // Whether the columns of two records hold the same bytes. Precondition: same layout for both records.
 bool SameBytes(const ColumnLayout& column, const uint8_t* a, const uint8_t* b);
 
+// Copies the column's bytes and whether it is NULL; a blob points to where that of `from` does. Precondition: same layout for both records.
+void CopyColumn(const ColumnLayout& column, const uint8_t* from, uint8_t* to);
+
 // Whether the column is NULL in the record; makes it so.
 bool IsNull(const ColumnLayout& column, const uint8_t* record);
 void MakeNull(const RecordLayout& layout, size_t column, uint8_t* record);

@@ -228,10 +228,11 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool LacksVirtualColumns() const;
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
-  enum class Generated : uint8_t { kVirtual, kAny };
-  void ComputeWanted(const MY_BITMAP& wanted, Generated which, uchar* record, ComputedTexts* texts);
-  void ComputeOfNewRow(const uchar* record);
+  void ComputeWanted(const MY_BITMAP& wanted, uchar* record, ComputedTexts* texts);
+  void ComputeOfNewRow(const uchar* record, trg_event_type event);
   void ComputeOfOldRow(const uchar* record);
+  bool MayHaveStoredAnew() const;
+  Status RestoreStored(const uchar* record);
   codec::ColumnSet WantedColumns() const;
   void PlanEntry(unsigned index);
   void PlanRow();
@@ -283,6 +284,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool MayHaveChangedSinceRead() const { return changes_when_read_ != ChangesBeside() && !IsSequence(); }
   void NoteChangeInFunction();
   bool KeysWouldBeStale(const uchar* current, const uchar* old_record) const;
+  Status ReadAsStored(const uchar* record, ByteBuffer* value, std::vector<uchar>* stored);
   Status CatchUp(const uchar* old_record, const uchar* new_record);
   bool FillsCopy() const;
   Status CommitCopiedRows();

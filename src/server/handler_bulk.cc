@@ -73,7 +73,7 @@ void Handler::ShowDuplicate(const bulk::LoadDuplicate& duplicate) {
   (void)access_->rows().Decode(access_->rows().Plan(all), duplicate.primary_key, kept_value_.view(), record);
   if (duplicate.index == 0) return;
   // Virtual columns are not in the row, and of some the entry has the beginning only.
-  if (table->vfield != nullptr) ComputeWanted(table_share->all_set, Generated::kVirtual, record, &written_texts_);
+  if (table->vfield != nullptr) ComputeWanted(table_share->all_set, record, &written_texts_);
   const codec::IndexCodec& codec = access_->indexes()[duplicate.index];
   (void)codec.DecodeColumns(codec.Plan(all), duplicate.key, duplicate.value, record);
 }

@@ -186,20 +186,28 @@ bool Handler::KeysWouldBeStale(const uchar* current, const uchar* old_record) co
   return access_->HasIndexOnVirtualColumn() && std::ranges::any_of(access_->layout().columns, has_changed);
 }
 
+// The row that has the record's primary key; blobs point into `value`.
+Status Handler::ReadAsStored(const uchar* record, ByteBuffer* value, std::vector<uchar>* stored) {
+  ByteBuffer key;
+  access_->primary().EncodePrimaryKey(record, hidden_row_id_, &key);
+  store::PinnedValue found;
+  CAIRN_RETURN_IF_ERROR(session_->transaction().Get(store::Family::kData, key.view(), txn::View::kNewest, &found));
+  value->Assign(found.view());
+  const codec::RecordLayout& layout = access_->layout();
+  stored->resize(layout.record_bytes);
+  const codec::DecodePlan plan = access_->rows().Plan(codec::ColumnSet::All(layout.columns.size()));
+  return access_->rows().Decode(plan, key.view(), value->view(), stored->data());
+}
+
 // Between its read and its change a function or trigger of the statement may have changed the row's parent, and that the row: the server
 // keeps these only from naming the table; or the row itself, of a temporary table. Then the change is one of the row as it is now. The records
 // are the server's own; it logs what they hold next and shows it to triggers, so they are brought up to date themselves. kNotFound: the row
 // has gone.
 Status Handler::CatchUp(const uchar* old_record, const uchar* new_record) {
-  ByteBuffer key, value;
-  access_->primary().EncodePrimaryKey(old_record, hidden_row_id_, &key);
-  store::PinnedValue found;
-  CAIRN_RETURN_IF_ERROR(session_->transaction().Get(store::Family::kData, key.view(), txn::View::kNewest, &found));
-  value.Assign(found.view());
+  ByteBuffer value;
+  std::vector<uchar> current;
+  CAIRN_RETURN_IF_ERROR(ReadAsStored(old_record, &value, &current));
   const codec::RecordLayout& layout = access_->layout();
-  std::vector<uchar> current(layout.record_bytes);
-  const codec::DecodePlan plan = access_->rows().Plan(codec::ColumnSet::All(layout.columns.size()));
-  CAIRN_RETURN_IF_ERROR(access_->rows().Decode(plan, key.view(), value.view(), current.data()));
   if (KeysWouldBeStale(current.data(), old_record)) {
     return Status::NotSupported("a change of a row that a function has changed meanwhile, in a temporary table with an index on a virtual column");
   }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Virtual columns of rows of which the server computes none. It does so in its first record alone, and not while it reads keys only. Yet
 // it looks at them elsewhere: at those of an index where it merges what partitions give in its order, or looks for a period that overlaps;
-// and at all that it reads in rows that a sort reads ahead. And those of new rows that it has computed too early.
+// and at all that it reads in rows that a sort reads ahead. And those of new rows that it has computed too early, and stored ones of old rows that
+// it has computed anew.
 #include "server/handler.h"
 
 #include <sql_trigger.h>
+
+#include "codec/value_copy.h"
 
 namespace cairn::server {
 
@@ -52,31 +55,63 @@ void Handler::ComputeForServer(uchar* record) {
   for (Field* const field : computed_) computation.Compute(*field);
 }
 
-void Handler::ComputeWanted(const MY_BITMAP& wanted, Generated which, uchar* record, ComputedTexts* texts) {
+void Handler::ComputeWanted(const MY_BITMAP& wanted, uchar* record, ComputedTexts* texts) {
   QuietComputation computation(*table, record, texts);
   for (Field** at = table->vfield; *at != nullptr; ++at) {
-    if (which == Generated::kVirtual && (*at)->stored_in_db()) continue;
-    if (bitmap_is_set(&wanted, (*at)->field_index)) computation.Compute(**at);
+    if (!(*at)->stored_in_db() && bitmap_is_set(&wanted, (*at)->field_index)) computation.Compute(**at);
   }
 }
 
-// For LOAD DATA, an INSERT that names no columns, and what is left of a portion of time the server computes them, and then has a trigger
-// change what they are computed from. And a REPLACE of a versioned row computes texts of the row of the past where it has those of the new
-// one. Entries of indexes have what readers will compute. Where the server has done it right this is once more.
-void Handler::ComputeOfNewRow(const uchar* record) {
+// For LOAD DATA, an INSERT that names no columns, what is left of a portion of time, and UPDATEs of several tables the server computes them, and
+// then has a trigger change what they are computed from. And for a versioned row it computes texts of the row of the past where it has those of
+// the new one, or those that a column was set from. Entries of indexes have what readers will compute. Where the server has done it right this
+// is once more.
+void Handler::ComputeOfNewRow(const uchar* record, trg_event_type event) {
   if (table->vfield == nullptr || record != table->record[0] || !access_->HasIndexOnVirtualColumn()) return;
-  const bool has_trigger = table->triggers != nullptr && table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
+  const bool has_trigger = table->triggers != nullptr && table->triggers->has_triggers(event, TRG_ACTION_BEFORE);
   if (!has_trigger && !(has_blobs_ && table->versioned())) return;
-  ComputeWanted(*table->read_set, Generated::kVirtual, table->record[0], &written_texts_);
+  ComputeWanted(*table->read_set, table->record[0], &written_texts_);
 }
 
 // Of a versioned row that is changed, and of one of which a DELETE leaves a portion of time, the server computes texts for the new row where
-// it has those of the old one; of the latter also those that are stored.
+// it has those of the old one.
 void Handler::ComputeOfOldRow(const uchar* record) {
-  if (!has_blobs_ || table->vfield == nullptr || record != table->record[1]) return;
+  if (!has_blobs_ || table->vfield == nullptr || record != table->record[1] || !access_->HasIndexOnVirtualColumn()) return;
   const bool leaves_portion = thd_sql_command(ha_thd()) == SQLCOM_DELETE;
-  if (!leaves_portion && !(table->versioned() && access_->HasIndexOnVirtualColumn())) return;
-  ComputeWanted(*table->read_set, leaves_portion ? Generated::kAny : Generated::kVirtual, table->record[1], &old_texts_);
+  if (leaves_portion || table->versioned()) ComputeWanted(*table->read_set, table->record[1], &old_texts_);
+}
+
+// A DELETE, a REPLACE and ON DUPLICATE KEY UPDATE compute also stored columns of a row that they have read. And a DELETE that leaves a portion
+// of time computes texts for what it leaves where it has those of the old row.
+bool Handler::MayHaveStoredAnew() const {
+  if (table->vfield == nullptr) return false;
+  const int command = thd_sql_command(ha_thd());
+  if (command == SQLCOM_UPDATE || command == SQLCOM_UPDATE_MULTI || command == SQLCOM_DELETE_MULTI) return false;
+  for (Field* const* at = table->vfield; *at != nullptr; ++at) {
+    if ((*at)->stored_in_db() && ((*at)->flags & (PART_KEY_FLAG | PART_INDIRECT_KEY_FLAG)) != 0) return true;
+  }
+  return false;
+}
+
+// In another time zone, or where a trigger had its say when the row was written, that gives other values than the row and its entries have. So
+// the record gets those back, and what is computed from them follows.
+Status Handler::RestoreStored(const uchar* record) {
+  ByteBuffer value;
+  std::vector<uchar> stored;
+  Status found = ReadAsStored(record, &value, &stored);
+  if (!found.ok()) return found.Is(Status::Code::kNotFound) ? Status::Ok() : std::move(found);
+  auto* const restored = const_cast<uchar*>(record);  // the server's own
+  bool has_changed = false;
+  for (Field* const* at = table->vfield; *at != nullptr; ++at) {
+    const codec::ColumnLayout& column = access_->layout().columns[(*at)->field_index];
+    if (!column.stored || codec::SameBytes(column, stored.data(), record)) continue;
+    codec::CopyColumn(column, stored.data(), restored);
+    has_changed = true;
+  }
+  if (!has_changed) return Status::Ok();
+  caught_up_value_ = std::move(value);
+  if (access_->HasIndexOnVirtualColumn()) ComputeWanted(*table->read_set, restored, &old_texts_);
+  return Status::Ok();
 }
 
 }  // namespace cairn::server

@@ -73,7 +73,7 @@ int Handler::write_row(const uchar* record) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
   if (const int error = ComputeVirtualColumns(record); error != 0) return error;
-  ComputeOfNewRow(record);
+  ComputeOfNewRow(record, TRG_EVENT_INSERT);
   if (copy_begun_ && !load_decided_) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
   }
@@ -128,6 +128,9 @@ bool Handler::RecordsAreEqual() const {
 }
 
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
+  if (!MayHaveChangedSinceRead() && MayHaveStoredAnew()) {
+    if (const int error = Fail(RestoreStored(old_record)); error != 0) return error;
+  }
   if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
   if (IsLoaded()) return RefuseLoaded();
   if (MayHaveChangedSinceRead()) {
@@ -142,6 +145,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   }
   NoteChangeInFunction();
   if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
+  ComputeOfNewRow(new_record, TRG_EVENT_UPDATE);
   ComputeOfOldRow(old_record);
   if (const int error = LookWhereNothingIsRead(); error != 0) return error;
   BindWriter();
@@ -163,6 +167,8 @@ int Handler::delete_row(const uchar* record) {
     // It has gone, as is wanted.
     if (caught_up.Is(Status::Code::kNotFound)) return 0;
     if (!caught_up.ok()) return Fail(caught_up);
+  } else if (MayHaveStoredAnew()) {
+    if (const int error = Fail(RestoreStored(record)); error != 0) return error;
   }
   NoteChangeInFunction();
   ComputeOfOldRow(record);
