@@ -229,7 +229,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
   void ComputeWanted(const MY_BITMAP& wanted, uchar* record, ComputedTexts* texts);
-  void ComputeOfNewRow(const uchar* record, trg_event_type event);
+  void ComputeOfNewRow(const uchar* record, ComputedTexts* texts);
   void ComputeOfOldRow(const uchar* record);
   bool MayHaveStoredAnew() const;
   Status RestoreStored(const uchar* record);
@@ -384,8 +384,9 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // Virtual columns that do not, of rows of which the server computes none; and what those of the last such row point into.
   std::vector<Field*> computed_;
   ComputedTexts computed_texts_;
-  // What those of the last row to be written, and of the last one to be changed, point into, where they are computed here.
+  // What those of the last row to be written, and of the last one to be changed, as it is to be and as it was, point into, where they are computed here.
   ComputedTexts written_texts_;
+  ComputedTexts changed_texts_;
   ComputedTexts old_texts_;
   bool is_registered_ = false;
 

@@ -219,6 +219,7 @@ int Handler::reset() {
   entry_plan_.reset();
   computed_texts_.reset();
   written_texts_.reset();
+  changed_texts_.reset();
   old_texts_.reset();
   filter_plan_.reset();
   filter_row_plan_.reset();

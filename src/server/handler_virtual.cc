@@ -66,11 +66,14 @@ void Handler::ComputeWanted(const MY_BITMAP& wanted, uchar* record, ComputedText
 // then has a trigger change what they are computed from. And for a versioned row it computes texts of the row of the past where it has those of
 // the new one, or those that a column was set from. Entries of indexes have what readers will compute. Where the server has done it right this
 // is once more.
-void Handler::ComputeOfNewRow(const uchar* record, trg_event_type event) {
+//
+// An UPDATE also writes rows that it moves to another partition. Rows that are written and those that are changed have strings of their own:
+// the server goes back to the changed one when it has written that of the past, or has what is to be written in a column of the changed one.
+void Handler::ComputeOfNewRow(const uchar* record, ComputedTexts* texts) {
   if (table->vfield == nullptr || record != table->record[0] || !access_->HasIndexOnVirtualColumn()) return;
-  const bool has_trigger = table->triggers != nullptr && table->triggers->has_triggers(event, TRG_ACTION_BEFORE);
-  if (!has_trigger && !(has_blobs_ && table->versioned())) return;
-  ComputeWanted(*table->read_set, table->record[0], &written_texts_);
+  const auto has_trigger = [this](trg_event_type event) { return table->triggers->has_triggers(event, TRG_ACTION_BEFORE); };
+  const bool has_triggers = table->triggers != nullptr && (has_trigger(TRG_EVENT_INSERT) || has_trigger(TRG_EVENT_UPDATE));
+  if (has_triggers || (has_blobs_ && table->versioned())) ComputeWanted(*table->read_set, table->record[0], texts);
 }
 
 // Of a versioned row that is changed, and of one of which a DELETE leaves a portion of time, the server computes texts for the new row where
@@ -87,8 +90,10 @@ bool Handler::MayHaveStoredAnew() const {
   if (table->vfield == nullptr) return false;
   const int command = thd_sql_command(ha_thd());
   if (command == SQLCOM_UPDATE || command == SQLCOM_UPDATE_MULTI || command == SQLCOM_DELETE_MULTI) return false;
+  // A virtual column of an index may be computed from it by way of others; and texts of what is left are in the memory of the old row's.
+  const bool any = access_->HasIndexOnVirtualColumn() || (has_blobs_ && command == SQLCOM_DELETE);
   for (Field* const* at = table->vfield; *at != nullptr; ++at) {
-    if ((*at)->stored_in_db() && ((*at)->flags & (PART_KEY_FLAG | PART_INDIRECT_KEY_FLAG)) != 0) return true;
+    if ((*at)->stored_in_db() && (any || ((*at)->flags & PART_KEY_FLAG) != 0)) return true;
   }
   return false;
 }
@@ -104,7 +109,9 @@ Status Handler::RestoreStored(const uchar* record) {
   bool has_changed = false;
   for (Field* const* at = table->vfield; *at != nullptr; ++at) {
     const codec::ColumnLayout& column = access_->layout().columns[(*at)->field_index];
-    if (!column.stored || codec::SameBytes(column, stored.data(), record)) continue;
+    // The memory of the record's texts may be gone.
+    const bool is_text = column.type == codec::ColumnType::kBlob;
+    if (!column.stored || (!is_text && codec::SameBytes(column, stored.data(), record))) continue;
     codec::CopyColumn(column, stored.data(), restored);
     has_changed = true;
   }

@@ -73,7 +73,7 @@ int Handler::write_row(const uchar* record) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
   if (const int error = ComputeVirtualColumns(record); error != 0) return error;
-  ComputeOfNewRow(record, TRG_EVENT_INSERT);
+  ComputeOfNewRow(record, &written_texts_);
   if (copy_begun_ && !load_decided_) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
   }
@@ -145,7 +145,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   }
   NoteChangeInFunction();
   if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
-  ComputeOfNewRow(new_record, TRG_EVENT_UPDATE);
+  ComputeOfNewRow(new_record, &changed_texts_);
   ComputeOfOldRow(old_record);
   if (const int error = LookWhereNothingIsRead(); error != 0) return error;
   BindWriter();
