@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Where the keys of one index lie in the data family.
+// Where the keys of an index, or of several whose numbers follow each other, lie in the data family.
 #pragma once
 
 #include "base/bytes.h"
@@ -7,13 +7,14 @@
 
 namespace cairn {
 
-// All keys k of the index have lower() <= k < upper(), and no other index's keys do.
+// All keys k of the indexes have lower() <= k < upper(), and no other index's keys do.
 // Lifetime: the views are into this object.
 class IndexBounds {
  public:
-  explicit IndexBounds(IndexId index) {
-    StoreBe32(lower_, index.value);
-    StoreBe32(upper_, index.value + 1);
+  explicit IndexBounds(IndexId index) : IndexBounds(index, index) {}
+  IndexBounds(IndexId first, IndexId last) {
+    StoreBe32(lower_, first.value);
+    StoreBe32(upper_, last.value + 1);
   }
   ByteView lower() const { return AsBytes(lower_, sizeof lower_); }
   ByteView upper() const { return AsBytes(upper_, sizeof upper_); }

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <utility>
 
+#include "base/index_bounds.h"
+
 namespace cairn::scan {
 
 void IndexScan::Open(RowReader* reader, const Options& options) {
@@ -371,21 +373,17 @@ void IndexScan::Detach() {
   cursor_.Close();
 }
 
-Status IndexScan::Widen() {
-  const codec::IndexCodec& codec = reader_->table().indexes()[options_.index];
+void IndexScan::Widen() {
+  const IndexBounds bounds(reader_->table().indexes()[options_.index].id());
   KeepPosition();
   range_.End();
-  lower_.Clear();
-  codec.EncodeIndexPrefix(&lower_);
-  upper_.Clear();
-  codec.EncodeIndexPrefix(&upper_);
-  return codec::AdvancePastPrefix(&upper_) ? Status::Ok() : Status::Corruption("an index id is out of range");
+  lower_.Assign(bounds.lower());
+  upper_.Assign(bounds.upper());
 }
 
-Status IndexScan::WidenDownwards() {
-  ByteBuffer begin;
-  reader_->table().indexes()[options_.index].EncodeIndexPrefix(&begin);
-  return lower_.view() == begin.view() ? Status::Ok() : Widen();
+void IndexScan::WidenDownwards() {
+  const IndexBounds bounds(reader_->table().indexes()[options_.index].id());
+  if (lower_.view() != bounds.lower()) Widen();
 }
 
 }  // namespace cairn::scan

@@ -110,8 +110,8 @@ class IndexScan {
   // Widens the bounds to the whole index, or its lower one to the index's begin, keeping the
   // position; for callers that walk on beyond what they asked for at first. The downward form
   // costs nothing when the bound is there already.
-  Status Widen();
-  Status WidenDownwards();
+  void Widen();
+  void WidenDownwards();
 
  private:
   Status OpenCursor();

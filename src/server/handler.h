@@ -229,10 +229,14 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   void ReadVirtualColumns();
   int ComputeVirtualColumns(const uchar* record);
   void ComputeWanted(const MY_BITMAP& wanted, uchar* record, ComputedTexts* texts);
+  void KeepStoredTexts(const uchar* record, ComputedTexts* texts);
   void ComputeOfNewRow(const uchar* record, ComputedTexts* texts);
   void ComputeOfOldRow(const uchar* record);
+  bool IsOfPortion() const;
+  bool LeavesPortion() const;
+  bool EndsRow(const uchar* old_record, const uchar* new_record) const;
   bool MayHaveStoredAnew() const;
-  Status RestoreStored(const uchar* record);
+  Status RestoreStored(const uchar* old_record, const uchar* past_record);
   codec::ColumnSet WantedColumns() const;
   void PlanEntry(unsigned index);
   void PlanRow();
@@ -284,7 +288,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool MayHaveChangedSinceRead() const { return changes_when_read_ != ChangesBeside() && !IsSequence(); }
   void NoteChangeInFunction();
   bool KeysWouldBeStale(const uchar* current, const uchar* old_record) const;
-  Status ReadAsStored(const uchar* record, ByteBuffer* value, std::vector<uchar>* stored);
+  Status ReadAsStored(const uchar* record, const codec::ColumnSet& columns, ByteBuffer* value, std::vector<uchar>* stored);
+  void KeepCaughtUp(ByteBuffer value);
   Status CatchUp(const uchar* old_record, const uchar* new_record);
   bool FillsCopy() const;
   Status CommitCopiedRows();
@@ -354,6 +359,7 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   bool is_refereed_ = false;                   // it has in this statement
   uint64_t changes_when_read_ = 0;             // ChangesBeside() when the last row was read
   ByteBuffer caught_up_value_;                 // blobs of a row that had changed since point into it
+  ByteBuffer caught_up_before_;                // the same, of the time before
 
   // Of load_ or statement_load_.
   std::shared_ptr<const bulk::SortMemory::Share> sort_memory_;
@@ -384,7 +390,8 @@ class Handler final : public handler, private CursorHolder, private scan::EntryF
   // Virtual columns that do not, of rows of which the server computes none; and what those of the last such row point into.
   std::vector<Field*> computed_;
   ComputedTexts computed_texts_;
-  // What those of the last row to be written, and of the last one to be changed, as it is to be and as it was, point into, where they are computed here.
+  // What those of the last row to be written, and of the last one to be changed, as it is to be and as it was, point into,
+  // where they are computed here.
   ComputedTexts written_texts_;
   ComputedTexts changed_texts_;
   ComputedTexts old_texts_;

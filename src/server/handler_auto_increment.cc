@@ -99,7 +99,7 @@ bool Handler::autoinc_lock_mode_stmt_unsafe() const {
     case SQLCOM_UPDATE:
     case SQLCOM_DELETE:
       // FOR PORTION OF: what lies outside of the portion becomes rows of its own.
-      return table->pos_in_table_list != nullptr && table->pos_in_table_list->has_period();
+      return IsOfPortion();
     default:
       return false;
   }

@@ -186,17 +186,22 @@ bool Handler::KeysWouldBeStale(const uchar* current, const uchar* old_record) co
   return access_->HasIndexOnVirtualColumn() && std::ranges::any_of(access_->layout().columns, has_changed);
 }
 
-// The row that has the record's primary key; blobs point into `value`.
-Status Handler::ReadAsStored(const uchar* record, ByteBuffer* value, std::vector<uchar>* stored) {
+// The columns of the row that has the record's primary key; blobs point into `value`.
+Status Handler::ReadAsStored(const uchar* record, const codec::ColumnSet& columns, ByteBuffer* value, std::vector<uchar>* stored) {
   ByteBuffer key;
   access_->primary().EncodePrimaryKey(record, hidden_row_id_, &key);
   store::PinnedValue found;
   CAIRN_RETURN_IF_ERROR(session_->transaction().Get(store::Family::kData, key.view(), txn::View::kNewest, &found));
   value->Assign(found.view());
-  const codec::RecordLayout& layout = access_->layout();
-  stored->resize(layout.record_bytes);
-  const codec::DecodePlan plan = access_->rows().Plan(codec::ColumnSet::All(layout.columns.size()));
+  stored->resize(access_->layout().record_bytes);
+  const codec::DecodePlan plan = access_->rows().Plan(columns);
   return access_->rows().Decode(plan, key.view(), value->view(), stored->data());
+}
+
+// One of the records may point into what the other was brought up to date from before: a change that is refused is followed by another one.
+void Handler::KeepCaughtUp(ByteBuffer value) {
+  std::swap(caught_up_value_, caught_up_before_);
+  caught_up_value_ = std::move(value);
 }
 
 // Between its read and its change a function or trigger of the statement may have changed the row's parent, and that the row: the server
@@ -206,13 +211,13 @@ Status Handler::ReadAsStored(const uchar* record, ByteBuffer* value, std::vector
 Status Handler::CatchUp(const uchar* old_record, const uchar* new_record) {
   ByteBuffer value;
   std::vector<uchar> current;
-  CAIRN_RETURN_IF_ERROR(ReadAsStored(old_record, &value, &current));
   const codec::RecordLayout& layout = access_->layout();
+  CAIRN_RETURN_IF_ERROR(ReadAsStored(old_record, codec::ColumnSet::All(layout.columns.size()), &value, &current));
   if (KeysWouldBeStale(current.data(), old_record)) {
     return Status::NotSupported("a change of a row that a function has changed meanwhile, in a temporary table with an index on a virtual column");
   }
   codec::RebaseChange(layout, current.data(), const_cast<uchar*>(old_record), const_cast<uchar*>(new_record));
-  caught_up_value_ = std::move(value);
+  KeepCaughtUp(std::move(value));
   return Status::Ok();
 }
 

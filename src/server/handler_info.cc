@@ -310,12 +310,9 @@ int Handler::optimize(THD* thd, HA_CHECK_OPT*) {
   for (size_t first = 0, next; first < numbers.size(); first = next) {
     if (thd_kill_level(thd) != THD_IS_NOT_KILLED) return HA_ADMIN_FAILED;
     for (next = first + 1; next < numbers.size() && numbers[next] == numbers[next - 1] + 1;) ++next;
-    lower_.Clear();
-    upper_.Clear();
-    lower_.AppendBe32(numbers[first]);
-    upper_.AppendBe32(numbers[next - 1] + 1);
+    const cairn::IndexBounds bounds(IndexId(numbers[first]), IndexId(numbers[next - 1]));
     const Status status =
-        GlobalEngine()->store().CompactRange(store::Family::kData, lower_.view(), upper_.view(), interrupt);
+        GlobalEngine()->store().CompactRange(store::Family::kData, bounds.lower(), bounds.upper(), interrupt);
     if (!status.ok()) return AnswerMaintenance(thd, status);
   }
   return analyze(thd, nullptr);

@@ -212,6 +212,7 @@ int Handler::reset() {
   key_of_one_row_ = MAX_KEY;
   kept_value_.ShrinkAbove(size_t{1} << 20);
   caught_up_value_.ShrinkAbove(0);
+  caught_up_before_.ShrinkAbove(0);
   keyread_ = false;
   covering_ = false;
   virtual_from_entry_ = false;

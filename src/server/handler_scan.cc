@@ -2,6 +2,7 @@
 // Reading: scans, index reads, positions.
 #include "server/handler.h"
 
+#include "base/index_bounds.h"
 #include "server/commands.h"
 
 namespace cairn::server {
@@ -124,10 +125,9 @@ int Handler::Deliver(uchar* record, const Status& status, const FoundRow& row, i
 // --- Scans ---
 
 void Handler::IndexBounds(unsigned index, ByteBuffer* lower, ByteBuffer* upper) const {
-  lower->Clear();
-  upper->Clear();
-  access_->indexes()[index].EncodeIndexPrefix(lower);
-  upper->AppendBe32(access_->indexes()[index].id().value + 1);
+  const cairn::IndexBounds bounds(access_->indexes()[index].id());
+  lower->Assign(bounds.lower());
+  upper->Assign(bounds.upper());
 }
 
 int Handler::OpenScan(unsigned index) {
@@ -348,8 +348,7 @@ int Handler::index_read_last_map(uchar* record, const uchar* key, key_part_map p
 int Handler::index_next(uchar* record) {
   if (narrowed_ == Narrowed::kToPoint) return ContinueFromPoint(record, true);
   if (narrowed_ != Narrowed::kNo) {
-    const Status status = scan_.Widen();
-    if (!status.ok()) return Fail(status);
+    scan_.Widen();
     narrowed_ = Narrowed::kNo;
   }
   const int error = MoveScan(record, true);
@@ -360,8 +359,7 @@ int Handler::index_prev(uchar* record) {
   if (narrowed_ == Narrowed::kToPoint) return ContinueFromPoint(record, false);
   if (narrowed_ == Narrowed::kToRange) return MoveScan(record, false);
   // A forward read begins at its lower bound, so going back leaves the bounds.
-  const Status status = scan_.WidenDownwards();
-  if (!status.ok()) return Fail(status);
+  scan_.WidenDownwards();
   narrowed_ = Narrowed::kNo;
   return MoveScan(record, false);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Virtual columns of rows of which the server computes none. It does so in its first record alone, and not while it reads keys only. Yet
 // it looks at them elsewhere: at those of an index where it merges what partitions give in its order, or looks for a period that overlaps;
-// and at all that it reads in rows that a sort reads ahead. And those of new rows that it has computed too early, and stored ones of old rows that
-// it has computed anew.
+// and at all that it reads in rows that a sort reads ahead. And those of new rows that it has computed too early, and stored ones of old
+// rows that it has computed anew.
 #include "server/handler.h"
 
 #include <sql_trigger.h>
@@ -10,6 +10,25 @@
 #include "codec/value_copy.h"
 
 namespace cairn::server {
+
+using codec::ColumnSet;
+
+namespace {
+
+// Whether any of the columns had another value in `record`, which has that of `stored` now. The memory of the record's texts may be gone, so
+// they are taken for others.
+bool CopyDiffering(const codec::RecordLayout& layout, const ColumnSet& columns, const uchar* stored, uchar* record) {
+  bool has_changed = false;
+  for (size_t at = 0; at < columns.column_count(); ++at) {
+    const codec::ColumnLayout& column = layout.columns[at];
+    if (!columns.Has(at) || (column.type != codec::ColumnType::kBlob && codec::SameBytes(column, stored, record))) continue;
+    codec::CopyColumn(column, stored, record);
+    has_changed = true;
+  }
+  return has_changed;
+}
+
+}  // namespace
 
 // Rows in the second record are to be replaced; the server computes them of its own accord.
 bool Handler::ServerComputes(const uchar* record) const {
@@ -28,7 +47,7 @@ bool Handler::IsLookedAt(const Field& field) const {
 }
 
 // Adds what they are computed from: a server that reads keys only has not asked for it.
-void Handler::PlanVirtualColumns(codec::ColumnSet* wanted) {
+void Handler::PlanVirtualColumns(ColumnSet* wanted) {
   computed_.clear();
   if (table->vfield == nullptr || covering_) return;
   my_bitmap_map bits[bitmap_buffer_size(MAX_FIELDS) / sizeof(my_bitmap_map)];
@@ -62,10 +81,26 @@ void Handler::ComputeWanted(const MY_BITMAP& wanted, uchar* record, ComputedText
   }
 }
 
-// For LOAD DATA, an INSERT that names no columns, what is left of a portion of time, and UPDATEs of several tables the server computes them, and
-// then has a trigger change what they are computed from. And for a versioned row it computes texts of the row of the past where it has those of
-// the new one, or those that a column was set from. Entries of indexes have what readers will compute. Where the server has done it right this
-// is once more.
+// Before the server writes a versioned row that replaces another, or a row of which it writes portions of time, and before a trigger or RETURNING
+// looks at it, it computes stored texts of the other rows in the memory where it has those of this one.
+void Handler::KeepStoredTexts(const uchar* record, ComputedTexts* texts) {
+  if (!has_blobs_ || table->vfield == nullptr || record != table->record[0]) return;
+  if (!table->versioned() && !IsOfPortion()) return;
+  for (Field* const* at = table->vfield; *at != nullptr; ++at) {
+    if (!(*at)->stored_in_db() || ((*at)->flags & BLOB_FLAG) == 0 || (*at)->is_null()) continue;
+    auto& blob = static_cast<Field_blob&>(**at);
+    String& text = TextOf(blob, texts);
+    const uint32 bytes = blob.get_length();
+    const auto* const data = reinterpret_cast<const char*>(blob.get_ptr());
+    if (bytes == 0 || data == text.ptr() || text.copy(data, bytes, &my_charset_bin)) continue;
+    blob.set_ptr(bytes, reinterpret_cast<uchar*>(const_cast<char*>(text.ptr())));
+  }
+}
+
+// For LOAD DATA, an INSERT that names no columns, what is left of a portion of time, and UPDATEs of several tables the server computes them,
+// and then has a trigger change what they are computed from. And for a versioned row it computes texts of the row of the past where it has
+// those of the new one, or those that a column was set from. Entries of indexes have what readers will compute. Where the server has done it
+// right this is once more.
 //
 // An UPDATE also writes rows that it moves to another partition. Rows that are written and those that are changed have strings of their own:
 // the server goes back to the changed one when it has written that of the past, or has what is to be written in a column of the changed one.
@@ -76,22 +111,34 @@ void Handler::ComputeOfNewRow(const uchar* record, ComputedTexts* texts) {
   if (has_triggers || (has_blobs_ && table->versioned())) ComputeWanted(*table->read_set, table->record[0], texts);
 }
 
+bool Handler::IsOfPortion() const { return table->pos_in_table_list != nullptr && table->pos_in_table_list->has_period(); }
+
+bool Handler::LeavesPortion() const { return IsOfPortion() && thd_sql_command(ha_thd()) == SQLCOM_DELETE; }
+
 // Of a versioned row that is changed, and of one of which a DELETE leaves a portion of time, the server computes texts for the new row where
 // it has those of the old one.
 void Handler::ComputeOfOldRow(const uchar* record) {
   if (!has_blobs_ || table->vfield == nullptr || record != table->record[1] || !access_->HasIndexOnVirtualColumn()) return;
-  const bool leaves_portion = thd_sql_command(ha_thd()) == SQLCOM_DELETE;
-  if (leaves_portion || table->versioned()) ComputeWanted(*table->read_set, table->record[1], &old_texts_);
+  if (table->versioned() || LeavesPortion()) ComputeWanted(*table->read_set, table->record[1], &old_texts_);
 }
 
-// A DELETE, a REPLACE and ON DUPLICATE KEY UPDATE compute also stored columns of a row that they have read. And a DELETE that leaves a portion
-// of time computes texts for what it leaves where it has those of the old row.
+// What a DELETE or REPLACE makes of a versioned row: it ends, and is as it was.
+bool Handler::EndsRow(const uchar* old_record, const uchar* new_record) const {
+  if (!table->versioned(VERS_TIMESTAMP)) return false;
+  const Field* const end = table->vers_end_field();
+  return end->is_max(end->ptr_in_record(old_record)) && !end->is_max(end->ptr_in_record(new_record));
+}
+
+// A DELETE, a REPLACE and ON DUPLICATE KEY UPDATE compute also stored columns of a row that they have read, but for a DELETE from several tables;
+// and each of a versioned row that they end, where it is not moved to another partition. And a DELETE that leaves a portion of time computes
+// texts for that where it has those of the old row.
 bool Handler::MayHaveStoredAnew() const {
   if (table->vfield == nullptr) return false;
   const int command = thd_sql_command(ha_thd());
-  if (command == SQLCOM_UPDATE || command == SQLCOM_UPDATE_MULTI || command == SQLCOM_DELETE_MULTI) return false;
-  // A virtual column of an index may be computed from it by way of others; and texts of what is left are in the memory of the old row's.
-  const bool any = access_->HasIndexOnVirtualColumn() || (has_blobs_ && command == SQLCOM_DELETE);
+  if (command == SQLCOM_UPDATE || command == SQLCOM_UPDATE_MULTI) return false;
+  if (command == SQLCOM_DELETE_MULTI && !table->versioned()) return false;
+  // A virtual column of an index may be computed from it by way of others.
+  const bool any = access_->HasIndexOnVirtualColumn() || table->versioned() || (has_blobs_ && LeavesPortion());
   for (Field* const* at = table->vfield; *at != nullptr; ++at) {
     if ((*at)->stored_in_db() && (any || ((*at)->flags & PART_KEY_FLAG) != 0)) return true;
   }
@@ -99,25 +146,25 @@ bool Handler::MayHaveStoredAnew() const {
 }
 
 // In another time zone, or where a trigger had its say when the row was written, that gives other values than the row and its entries have. So
-// the record gets those back, and what is computed from them follows.
-Status Handler::RestoreStored(const uchar* record) {
+// the record gets those back, and what is computed from them follows, also for the binary log; and so does `past_record`, unless null.
+Status Handler::RestoreStored(const uchar* old_record, const uchar* past_record) {
+  ColumnSet generated(access_->layout().columns.size());
+  for (Field* const* at = table->vfield; *at != nullptr; ++at) {
+    if ((*at)->stored_in_db()) generated.Add((*at)->field_index);
+  }
   ByteBuffer value;
   std::vector<uchar> stored;
-  Status found = ReadAsStored(record, &value, &stored);
+  Status found = ReadAsStored(old_record, generated, &value, &stored);
   if (!found.ok()) return found.Is(Status::Code::kNotFound) ? Status::Ok() : std::move(found);
-  auto* const restored = const_cast<uchar*>(record);  // the server's own
-  bool has_changed = false;
-  for (Field* const* at = table->vfield; *at != nullptr; ++at) {
-    const codec::ColumnLayout& column = access_->layout().columns[(*at)->field_index];
-    // The memory of the record's texts may be gone.
-    const bool is_text = column.type == codec::ColumnType::kBlob;
-    if (!column.stored || (!is_text && codec::SameBytes(column, stored.data(), record))) continue;
-    codec::CopyColumn(column, stored.data(), restored);
-    has_changed = true;
-  }
-  if (!has_changed) return Status::Ok();
-  caught_up_value_ = std::move(value);
-  if (access_->HasIndexOnVirtualColumn()) ComputeWanted(*table->read_set, restored, &old_texts_);
+  const auto restore = [&](const uchar* record, ComputedTexts* texts) {
+    auto* const restored = const_cast<uchar*>(record);  // the server's own
+    if (!CopyDiffering(access_->layout(), generated, stored.data(), restored)) return false;
+    ComputeWanted(*table->read_set, restored, texts);
+    return true;
+  };
+  const bool is_old_restored = restore(old_record, &old_texts_);
+  const bool is_past_restored = past_record != nullptr && restore(past_record, &changed_texts_);
+  if (is_old_restored || is_past_restored) KeepCaughtUp(std::move(value));
   return Status::Ok();
 }
 

@@ -73,6 +73,7 @@ int Handler::write_row(const uchar* record) {
     if (const int error = update_auto_increment(); error != 0) return error;
   }
   if (const int error = ComputeVirtualColumns(record); error != 0) return error;
+  KeepStoredTexts(record, &written_texts_);
   ComputeOfNewRow(record, &written_texts_);
   if (copy_begun_ && !load_decided_) {
     if (const int error = Fail(BeginLoad()); error != 0) return error;
@@ -129,7 +130,8 @@ bool Handler::RecordsAreEqual() const {
 
 int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   if (!MayHaveChangedSinceRead() && MayHaveStoredAnew()) {
-    if (const int error = Fail(RestoreStored(old_record)); error != 0) return error;
+    const uchar* const past_record = EndsRow(old_record, new_record) ? new_record : nullptr;
+    if (const int error = Fail(RestoreStored(old_record, past_record)); error != 0) return error;
   }
   if (IsUnchanged(old_record, new_record)) return HA_ERR_RECORD_IS_THE_SAME;
   if (IsLoaded()) return RefuseLoaded();
@@ -145,6 +147,7 @@ int Handler::update_row(const uchar* old_record, const uchar* new_record) {
   }
   NoteChangeInFunction();
   if (const int error = ComputeVirtualColumns(new_record); error != 0) return error;
+  KeepStoredTexts(new_record, &changed_texts_);
   ComputeOfNewRow(new_record, &changed_texts_);
   ComputeOfOldRow(old_record);
   if (const int error = LookWhereNothingIsRead(); error != 0) return error;
@@ -168,7 +171,7 @@ int Handler::delete_row(const uchar* record) {
     if (caught_up.Is(Status::Code::kNotFound)) return 0;
     if (!caught_up.ok()) return Fail(caught_up);
   } else if (MayHaveStoredAnew()) {
-    if (const int error = Fail(RestoreStored(record)); error != 0) return error;
+    if (const int error = Fail(RestoreStored(record, nullptr)); error != 0) return error;
   }
   NoteChangeInFunction();
   ComputeOfOldRow(record);

@@ -4,6 +4,9 @@
 
 #include "server/handlerton.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "server/ddl_recovery.h"
 #include "server/errors.h"
 #include "server/handler.h"
@@ -143,20 +146,26 @@ Status CommitInTurn(THD* thd, Session* session, bool is_last) {
   return syncs_later ? GlobalEngine()->store().SyncWal() : Status::Ok();
 }
 
-my_bool FlushIfPrepares(THD*, plugin_ref plugin, void*) {
-  handlerton* const hton = plugin_hton(plugin);
-  if (hton == GlobalHandlerton() || hton->prepare == nullptr || hton->flush_logs == nullptr) return 0;
-  return hton->flush_logs(hton) ? 1 : 0;
-}
-
 // Of a transaction of several engines that has been committed in all of them without a binary log. What the server notes in tc.log its start
 // does not look for: it rolls back all that it finds prepared (TC_LOG_MMAP::recover, 10.11). And InnoDB relies on it, and does not flush its
-// commit, nor has CommitOrdered. So all make it durable before the client hears of it, by their own settings; this one first, as a replica's position
-// may be in another.
-Status SyncInAllEngines() {
+// commit, nor has CommitOrdered. So all make it durable before the client hears of it, by their own settings; this one first, as a replica's
+// position may be in another.
+Status SyncInAllEngines(const std::vector<handlerton*>& others) {
   if (engine::DurabilityOf(FlushSetting()) == store::Durability::kSync) CAIRN_RETURN_IF_ERROR(GlobalEngine()->store().SyncWal());
-  if (!plugin_foreach(nullptr, FlushIfPrepares, MYSQL_STORAGE_ENGINE_PLUGIN, nullptr)) return Status::Ok();
+  const auto fails = [](handlerton* hton) { return hton->flush_logs != nullptr && hton->flush_logs(hton); };
+  if (std::ranges::none_of(others, fails)) return Status::Ok();
   return Status::IoError("another engine that has a part in the transaction could not flush its log");
+}
+
+// The other engines whose changes are committed in order, too. Precondition: none has been told to commit: the server strikes each off then.
+std::vector<handlerton*> OthersInOrder(THD* thd, bool all) {
+  std::vector<handlerton*> others;
+  const THD_TRANS& ended = all ? thd->transaction->all : thd->transaction->stmt;
+  for (const Ha_trx_info* part = ended.ha_list; part != nullptr; part = part->next()) {
+    const bool is_other = part->is_trx_read_write() && part->ht() != GlobalHandlerton();
+    if (is_other && part->ht()->commit_ordered != nullptr) others.push_back(part->ht());
+  }
+  return others;
 }
 
 // Whether no other engine is to commit changes of the transaction after this one.
@@ -184,7 +193,7 @@ int Commit(handlerton*, THD* thd, bool all) {
   if (session->committed_in_order) {
     session->committed_in_order = false;
     status = std::move(session->ordered_outcome);
-    if (status.ok() && !opt_bin_log) status = SyncInAllEngines();
+    if (status.ok() && !opt_bin_log) status = SyncInAllEngines(session->committed_beside);
     if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   } else if (thd->wait_for_commit_ptr != nullptr && session->transaction().HasWrites()) {
     status = CommitInTurn(thd, session, IsLastToCommit(thd, all));
@@ -240,6 +249,7 @@ void CommitOrdered(handlerton*, THD* thd, bool all) {
   if (session == nullptr) return;
   session->TakeOver();
   if (!EndsTransaction(thd, all)) return;
+  if (!opt_bin_log) session->committed_beside = OthersInOrder(thd, all);
   session->ordered_outcome = session->Commit(store::Durability::kOs);
   session->committed_in_order = true;
 }

@@ -3,10 +3,13 @@
 
 namespace cairn::server {
 
+String& TextOf(const Field& field, ComputedTexts* texts) {
+  if (*texts == nullptr) *texts = std::make_unique<String[]>(field.table->s->fields);
+  return (*texts)[field.field_index];
+}
+
 QuietComputation::QuietComputation(TABLE& table, uchar* record, ComputedTexts* texts)
-    : table_(table), record_(record), read_set_(table.read_set), write_set_(table.write_set) {
-  if (table.s->blob_fields != 0 && *texts == nullptr) *texts = std::make_unique<String[]>(table.s->blob_fields);
-  next_text_ = texts->get();
+    : table_(table), record_(record), texts_(texts), read_set_(table.read_set), write_set_(table.write_set) {
   THD* const thd = table.in_use;
   thd->push_internal_handler(&silence_);
   thd->set_n_backup_active_arena(table.expr_arena, &statements_arena_);
@@ -26,9 +29,9 @@ QuietComputation::~QuietComputation() {
 
 void QuietComputation::Compute(Field& generated) {
   Field_blob* const blob = (generated.flags & BLOB_FLAG) != 0 ? static_cast<Field_blob*>(&generated) : nullptr;
-  if (blob != nullptr) blob->swap(*next_text_, /*set_read_value=*/false);
+  if (blob != nullptr) blob->swap(TextOf(generated, texts_), /*set_read_value=*/false);
   generated.vcol_info->expr->save_in_field(&generated, false);
-  if (blob != nullptr) blob->swap(*next_text_++, /*set_read_value=*/false);
+  if (blob != nullptr) blob->swap(TextOf(generated, texts_), /*set_read_value=*/false);
 }
 
 }  // namespace cairn::server

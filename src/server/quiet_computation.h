@@ -8,8 +8,11 @@
 
 namespace cairn::server {
 
-/// What texts of the row computed last point into: one string a blob column, made when first needed.
+/// What texts of the row computed last point into: one string a column, made when first needed.
 using ComputedTexts = std::unique_ptr<String[]>;
+
+/// The column's string among the texts.
+String& TextOf(const Field& field, ComputedTexts* texts);
 
 /// As long as it lives, the table's fields are those of `record`, and what is computed of them goes there. Nobody is told of errors: the
 /// server finds them again where it computes the same. Texts are kept in `texts`, as the server has in a field the text of another row that
@@ -28,7 +31,7 @@ class QuietComputation {
  private:
   TABLE& table_;
   uchar* const record_;
-  String* next_text_ = nullptr;
+  ComputedTexts* const texts_;
   MY_BITMAP* const read_set_;
   MY_BITMAP* const write_set_;
   Dummy_error_handler silence_;

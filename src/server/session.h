@@ -127,9 +127,11 @@ class Session {
   // From here on engines let on who waits; does not do so itself.
   void LetNextOn();
 
-  // The outcome of a commit that was made in commit_ordered, told to commit() later.
+  // The outcome of a commit that was made in commit_ordered, told to commit() later; and without a binary log, the other engines whose
+  // changes were committed so.
   bool committed_in_order = false;
   Status ordered_outcome;
+  std::vector<handlerton*> committed_beside;
 
   // The server's number of the key on which the last change met a duplicate. Kept here, because the
   // server may ask a handler for it that is not the one whose change failed (another partition's).
