@@ -146,7 +146,11 @@ Status CommitInTurn(THD* thd, Session* session, bool is_last) {
   return syncs_later ? GlobalEngine()->store().SyncWal() : Status::Ok();
 }
 
-// Of a transaction of several engines that has been committed in all of them without a binary log. What the server notes in tc.log its start
+// Whether the next start has no word of a transaction of several engines that has been committed in order. Of an XA COMMIT ... ONE PHASE the binary
+// log has the server's own XID, by which this engine has prepared it, but others have the user's: they would have it prepared again.
+bool IsForgottenByServer(THD* thd) { return !opt_bin_log || thd_sql_command(thd) == SQLCOM_XA_COMMIT; }
+
+// Of a transaction that has been committed in all engines and IsForgottenByServer(). Without a binary log, what the server notes in tc.log its start
 // does not look for: it rolls back all that it finds prepared (TC_LOG_MMAP::recover, 10.11). And InnoDB relies on it, and does not flush its
 // commit, nor has CommitOrdered. So all make it durable before the client hears of it, by their own settings; this one first, as a replica's
 // position may be in another.
@@ -193,7 +197,7 @@ int Commit(handlerton*, THD* thd, bool all) {
   if (session->committed_in_order) {
     session->committed_in_order = false;
     status = std::move(session->ordered_outcome);
-    if (status.ok() && !opt_bin_log) status = SyncInAllEngines(session->committed_beside);
+    if (status.ok() && IsForgottenByServer(thd)) status = SyncInAllEngines(session->committed_beside);
     if (status.ok()) thd_wakeup_subsequent_commits(thd, 0);
   } else if (thd->wait_for_commit_ptr != nullptr && session->transaction().HasWrites()) {
     status = CommitInTurn(thd, session, IsLastToCommit(thd, all));
@@ -249,7 +253,7 @@ void CommitOrdered(handlerton*, THD* thd, bool all) {
   if (session == nullptr) return;
   session->TakeOver();
   if (!EndsTransaction(thd, all)) return;
-  if (!opt_bin_log) session->committed_beside = OthersInOrder(thd, all);
+  if (IsForgottenByServer(thd)) session->committed_beside = OthersInOrder(thd, all);
   session->ordered_outcome = session->Commit(store::Durability::kOs);
   session->committed_in_order = true;
 }

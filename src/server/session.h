@@ -127,8 +127,8 @@ class Session {
   // From here on engines let on who waits; does not do so itself.
   void LetNextOn();
 
-  // The outcome of a commit that was made in commit_ordered, told to commit() later; and without a binary log, the other engines whose
-  // changes were committed so.
+  // The outcome of a commit that was made in commit_ordered, told to commit() later; and where the server forgets it, the other engines
+  // whose changes were committed so.
   bool committed_in_order = false;
   Status ordered_outcome;
   std::vector<handlerton*> committed_beside;

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import promises
+from . import promises, two_engines
 from .client import Connection, SqlError
 from .server import Server, StartFailed
 
@@ -271,7 +271,12 @@ def binary_log_fails_under_users_commits(scene: Scene) -> list[str]:
     return promises.commits_are_not_logged(scene.server)
 
 
+def killed_after_commits_of_two_engines(scene: Scene) -> list[str]:
+    return two_engines.commits_outlive_a_kill(scene.server)
+
+
 CAIRN_FAULTS = (
+    killed_after_commits_of_two_engines,
     flushes_fail_under_commits,
     flushes_fail_before_unprepared_commits,
     flushes_fail_under_the_last_commit_of_a_binary_log,
