@@ -42,6 +42,22 @@ TEST_F(AdmitTest, WhatWasLetThroughMayEndOnAFullDisk) {
   EXPECT_EQ(Get("a") + Get("b"), "11");
 }
 
+// A log that cannot be written ends the process, also that of a DROP.
+TEST_F(AdmitTest, WhatReclaimsSpaceNeedsRoomForTheLogAndLooksForIt) {
+  const auto drop = [&] {
+    Batch batch(*store);
+    batch.Put(Family::kDictionary, "dropped", "1");
+    return store->Write(batch, Durability::kSync, Urgency::kReclaimsSpace);
+  };
+  SetFreeBytes(options.free_space_reserve_bytes / 32);
+  EXPECT_TRUE(drop().ok());
+  env.SetFreeBytes(options.free_space_reserve_bytes / 128);
+  EXPECT_TRUE(drop().Is(Code::kNoSpace));
+  EXPECT_TRUE(store->DropRange(Family::kData, "a", "b").ok()) << "there is nothing to write";
+  env.SetFreeBytes(uint64_t{1} << 40);
+  EXPECT_TRUE(drop().ok());
+}
+
 TEST_F(AdmitTest, EachTransactionIsAskedForAnew) {
   auto writes = Begin("a");
   ASSERT_TRUE(writes->Admit().ok());

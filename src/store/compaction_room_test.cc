@@ -73,7 +73,7 @@ TEST_F(CompactionRoomTest, TheStoreOpensAgainOnceThereIsSpace) {
   ASSERT_TRUE(prepared->Put(Family::kData, "p", "1").ok());
   ASSERT_TRUE(prepared->Prepare("p", Durability::kSync).ok());
   // Nobody has looked at the disk since it ran full.
-  env.SetFreeBytes(0);
+  env.SetFreeBytes(kReserveBytes / 16);
   env.FailWrites(".sst", 1);
   const Status compacted = store->CompactRange(Family::kData, {}, {});
   EXPECT_TRUE(compacted.Is(Code::kNoSpace)) << compacted.ToString();

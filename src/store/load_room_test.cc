@@ -86,7 +86,7 @@ class LoadRoomTest : public ::testing::Test, public LoadFixture {
     *transaction = store->BeginWrite();
     ASSERT_TRUE(Attach(**transaction).ok());
     ASSERT_TRUE((*transaction)->Prepare("name", Durability::kSync).ok());
-    env.SetFreeBytes(1000);
+    env.SetFreeBytes(uint64_t{4} << 20);
     store->CheckFreeSpace();
     ASSERT_NO_FATAL_FAILURE(FillLevel0(13));
   }

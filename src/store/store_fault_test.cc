@@ -254,7 +254,7 @@ TEST_F(StoreFaultTest, AFullDiskRefusesWritesAndReopensByItself) {
   auto open = store->BeginWrite();
   ASSERT_TRUE(open->Put(Family::kData, "q", "1").ok());
 
-  env.SetFreeBytes(1000);
+  env.SetFreeBytes(20'000);
   store->CheckFreeSpace();
   EXPECT_EQ(store->write_gate(), WriteGate::kNoSpace);
   const Status refused = Put("b", "1");

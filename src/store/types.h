@@ -33,7 +33,7 @@ enum class Durability : uint8_t {
 enum class Urgency : uint8_t {
   kNormal,          // refused with kNoSpace
   kRemovesRows,     // let through down to half of the reserve: what puts nothing
-  kReclaimsSpace,   // let through: dropping tables and indexes, finishing what was prepared
+  kReclaimsSpace,   // let through down to a 64th, so that the log can be written: dropping tables and indexes
 };
 
 // A moment in the history of a store. Reads through it see exactly what had been committed then.

@@ -26,18 +26,17 @@ WriteGateKeeper::WriteGateKeeper(const Options& options, rocks::Env* env,
 // A large write goes to the log and, as no memory of the usual size holds it, soon to a file as well.
 uint64_t WriteGateKeeper::NeededBytes(Urgency urgency, uint64_t bytes) const {
   const uint64_t reserve = options_.reserve_bytes;
-  if (urgency == Urgency::kReclaimsSpace) return 0;
+  if (urgency == Urgency::kReclaimsSpace) return reserve / 64 + bytes;
   if (urgency == Urgency::kRemovesRows) return reserve / 2 + 2 * bytes;
   return bytes > BytesBetweenChecks() ? reserve + 2 * bytes : reserve;
 }
 
 Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
-  // As what was let through asks at its commit: nothing would come of a look at the space, and of its bytes all writers share the count.
-  if (urgency == Urgency::kReclaimsSpace && bytes == 0) return failed_.load(std::memory_order_relaxed) ? Reason() : Status::Ok();
   const uint64_t unchecked_bytes = unchecked_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   uint64_t due = next_check_us_.load(std::memory_order_relaxed);
   const uint64_t now = CoarseSteadyTimeUs();
-  if (__builtin_expect(unchecked_bytes > BytesBetweenChecks(), false) ||
+  // Space may have gone since the last look; what reclaims it is rare.
+  if (__builtin_expect(unchecked_bytes > BytesBetweenChecks() || urgency == Urgency::kReclaimsSpace, false) ||
       (now >= due && next_check_us_.compare_exchange_strong(due, now + kCheckIntervalUs))) {
     unchecked_bytes_.store(0, std::memory_order_relaxed);
     CheckFreeSpace();
@@ -57,6 +56,12 @@ Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
     if (stuck && urgency == Urgency::kRemovesRows && !TakeRemovable(bytes)) return Stuck();
   }
   return Status::Ok();
+}
+
+Status WriteGateKeeper::AdmitPromised(uint64_t bytes) {
+  // All writers share the count; nothing would come of a look at the space here.
+  if (bytes != 0) unchecked_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return __builtin_expect(failed_.load(std::memory_order_relaxed), false) ? Reason() : Status::Ok();
 }
 
 bool WriteGateKeeper::TakeRemovable(uint64_t bytes) {

@@ -39,6 +39,8 @@ class WriteGateKeeper final : public rocks::EventListener {
 
   // Ok, kNoSpace or kReadOnly. `bytes`: of the write.
   Status Admit(Urgency urgency, uint64_t bytes);
+  // Ok or kReadOnly, for the end of what was prepared, or had been let through before (no bytes then, which were counted).
+  Status AdmitPromised(uint64_t bytes);
 
   WriteGate state() const;
   Status Reason() const;

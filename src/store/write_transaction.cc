@@ -336,7 +336,7 @@ void WriteTransaction::EmptyOpenBatch() {
 Status WriteTransaction::Admit() {
   if (state_ != State::kOpen) return PastPrepare();
   WriteGateKeeper& gate = *store_->impl_->gate;
-  if (is_admitted_) return gate.Admit(Urgency::kReclaimsSpace, 0);
+  if (is_admitted_) return gate.AdmitPromised(0);
   CAIRN_RETURN_IF_ERROR(gate.Admit(UrgencyOf(*batch_), size_bytes()));
   if (load_ != nullptr) CAIRN_RETURN_IF_ERROR(load_->Stage());
   is_admitted_ = true;
@@ -386,7 +386,7 @@ Status WriteTransaction::Commit(Durability durability) {
   // What is prepared must be able to end, whatever little space there is.
   const bool prepared = state_ == State::kPrepared;
   if (!prepared && !HasWrites()) return Rollback();
-  CAIRN_RETURN_IF_ERROR(prepared ? store_->impl_->gate->Admit(Urgency::kReclaimsSpace, size_bytes()) : Admit());
+  CAIRN_RETURN_IF_ERROR(prepared ? store_->impl_->gate->AdmitPromised(size_bytes()) : Admit());
   if (load_ != nullptr) {
     CAIRN_RETURN_IF_ERROR(StageLoad());
     // What is taken over is there for good, so the commit must be.
@@ -428,7 +428,7 @@ Status WriteTransaction::Rollback() {
   // An open one has nothing on disk: forgetting it is rolling it back, also after a failed Prepare.
   const bool prepared = state_ == State::kPrepared;
   if (prepared) {
-    CAIRN_RETURN_IF_ERROR(store_->impl_->gate->Admit(Urgency::kReclaimsSpace, 0));
+    CAIRN_RETURN_IF_ERROR(store_->impl_->gate->AdmitPromised(0));
     status = rocks_->Rollback();
   }
   if (!status.ok()) return FromRocks(status);
