@@ -73,7 +73,7 @@ TEST_F(CompactionRoomTest, TheStoreOpensAgainOnceThereIsSpace) {
   ASSERT_TRUE(prepared->Put(Family::kData, "p", "1").ok());
   ASSERT_TRUE(prepared->Prepare("p", Durability::kSync).ok());
   // Nobody has looked at the disk since it ran full.
-  env.SetFreeBytes(kReserveBytes / 16);
+  env.SetFreeBytes(0);
   env.FailWrites(".sst", 1);
   const Status compacted = store->CompactRange(Family::kData, {}, {});
   EXPECT_TRUE(compacted.Is(Code::kNoSpace)) << compacted.ToString();
@@ -83,6 +83,8 @@ TEST_F(CompactionRoomTest, TheStoreOpensAgainOnceThereIsSpace) {
   // As on every full disk.
   EXPECT_TRUE(prepared->Commit(Durability::kSync).ok());
   prepared.reset();
+  EXPECT_TRUE(store->DropRange(Family::kData, "k0", "k1").Is(Code::kNoSpace));
+  env.SetFreeBytes(kReserveBytes / 16);
   EXPECT_TRUE(store->DropRange(Family::kData, "k0", "k1").ok());
 
   BringSpaceBack(kPlenty);
