@@ -6,7 +6,11 @@
 
 #include <string>
 
+#include "server/killed.h"
+
 namespace cairn::server {
+
+bool UndoesTransaction(int error) { return error == HA_ERR_LOCK_DEADLOCK || error == HA_ERR_RECORD_CHANGED; }
 
 bool HasMessage(int error) { return error == kErrorWithMessage || error == HA_ERR_TO_BIG_ROW; }
 
@@ -22,11 +26,11 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
       if (thd->in_sub_stmt != 0) thd->mark_transaction_to_rollback(thd->transaction_rollback_request);
       return HA_ERR_LOCK_WAIT_TIMEOUT;
     case Code::kDeadlock:
-      thd->mark_transaction_to_rollback(true);
-      return HA_ERR_LOCK_DEADLOCK;
     case Code::kSnapshotConflict:
+      // The client hears of the kill, whatever else came: then no more than the statement may be undone.
+      if (IsKilled(thd)) return HA_ERR_ABORTED_BY_USER;
       thd->mark_transaction_to_rollback(true);
-      return HA_ERR_RECORD_CHANGED;
+      return status.Is(Code::kDeadlock) ? HA_ERR_LOCK_DEADLOCK : HA_ERR_RECORD_CHANGED;
     case Code::kInterrupted: return HA_ERR_ABORTED_BY_USER;
     case Code::kAlreadyExists: return HA_ERR_TABLE_EXIST;
     case Code::kNoReferencedRow: return HA_ERR_NO_REFERENCED_ROW;

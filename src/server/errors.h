@@ -14,8 +14,11 @@ inline constexpr int kErrorWithMessage = 20'000;
 // Whether `error` is that, or a number of the server's for which it asks the handler too.
 bool HasMessage(int error);
 
-// The server's error for a status; 0 for ok. A deadlock's victim is marked for rollback of its whole
-// transaction. `message` (may be null) receives the text for errors that have one, and damage and
+// Whether it is one of those for which ServerError() has marked the whole transaction to be rolled back.
+bool UndoesTransaction(int error);
+
+// The server's error for a status; 0 for ok. A deadlock's victim, and who met a snapshot conflict, is marked for rollback of its whole
+// transaction; but where its statement has been killed, that is the error, and the statement is all that is undone. `message` (may be null) receives the text for errors that have one, and damage and
 // failing devices are written to the server's error log.
 int ServerError(THD* thd, const Status& status, std::string* message);
 

@@ -230,8 +230,12 @@ int Handler::reset() {
   return 0;
 }
 
+// The end of the whole transaction is told at once, as the first error of a statement stays: the server, on its way to print_error(), looks
+// for a kill, and one that comes meanwhile would have the client hear of the end of its statement alone.
 int Handler::Fail(const Status& status) {
-  return NoteErrorMessage(ServerError(ha_thd(), status, &error_message_));
+  const int error = NoteErrorMessage(ServerError(ha_thd(), status, &error_message_));
+  if (UndoesTransaction(error)) handler::print_error(error, MYF(0));
+  return error;
 }
 
 // Of kCorruption where a definition was looked for. The server's own text for damage names the table of this handler, which need not be the
@@ -254,6 +258,7 @@ int Handler::FailAtEnd(const Status& status, int end_error) {
 }
 
 void Handler::print_error(int error, myf flags) {
+  if (UndoesTransaction(error) && ha_thd()->is_error()) return;  // Fail() has told it
   if (error == HA_ERR_UNSUPPORTED && !error_message_.empty()) {
     my_error(ER_NOT_SUPPORTED_YET, MYF(0), error_message_.c_str());
     return;

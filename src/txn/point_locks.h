@@ -34,7 +34,7 @@ namespace cairn::txn {
 //
 // Deadlocks are looked for when a wait begins of somebody who is waited for, by walking what he waits for, depth first, in time
 // proportional to the queues come to. The victim is whom the observer prefers, else the one in the cycle with the least weight (locks +
-// changes), and among equals the one that closed the cycle.
+// changes), and among equals the one that closed the cycle. Who has been interrupted or killed gives its wait up, which is all it takes.
 class PointLocks final : public RowLocks {
  public:
   struct Options {

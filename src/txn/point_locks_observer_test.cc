@@ -103,6 +103,83 @@ TEST(PointLocksObserver, HearsOfEachBlockerOnceAndOnlyWhereItWants) {
   locks.ReleaseAll(d);
 }
 
+TEST(PointLocksObserver, WhoIsKilledIsNoVictim) {
+  RecordingObserver observer;
+  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
+  Owner a{1}, b{2};
+  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
+  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+  for (const bool closes : {true, false}) {
+    // Killed when it has been chosen, as the one that closes the cycle or as the one that sleeps.
+    observer.killed_id = 0;
+    observer.preferred_victim_id = 2;
+    const int asleep = observer.sleeps + 1;
+    std::optional<Waiter> first(std::in_place, locks, closes ? a : b, closes ? "y" : "x", kX);
+    while (observer.sleeps != asleep) std::this_thread::yield();
+    observer.killed_id = 2;
+    std::optional<Waiter> closing(std::in_place, locks, closes ? b : a, closes ? "x" : "y", kX);
+    EXPECT_EQ((closes ? closing : first)->Join(), Code::kInterrupted);
+    EXPECT_TRUE(locks.Holds(b, "y", LockMode::kExclusive));
+    locks.ReleaseAll(b);
+    EXPECT_EQ((closes ? first : closing)->Join(), Code::kOk);
+    EXPECT_EQ(locks.deadlock_count(), closes ? 1u : 2u);
+    locks.ReleaseAll(a);
+    ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
+    ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+  }
+  for (Owner* owner : {&a, &b}) locks.ReleaseAll(*owner);
+}
+
+TEST(PointLocksObserver, NobodyElseIsAVictimForAnInterruptedOne) {
+  RecordingObserver observer;
+  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
+  Owner a{1}, b{2, /*writes=*/1};
+  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
+  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+  Waiter waiter(locks, a, "y", kX);
+  while (observer.sleeps != 1) std::this_thread::yield();
+  b.Interrupt();
+  EXPECT_EQ(locks.Lock(b, "x", kX, nullptr).code(), Code::kInterrupted);
+  EXPECT_EQ(locks.deadlock_count(), 0u);
+  locks.ReleaseAll(b);
+  EXPECT_EQ(waiter.Join(), Code::kOk);
+  locks.ReleaseAll(a);
+}
+
+// Wakes, and is held up before it can leave the queue.
+class SleepyObserver final : public WaitObserver {
+ public:
+  void OnWait(LockOwner&, LockOwner&) override {}
+  void OnSleep(LockOwner&) override { ++sleeps; }
+  void OnWake(LockOwner& waiter) override {
+    if (waiter.id() != 2) return;
+    woken = true;
+    while (!may_leave) std::this_thread::yield();
+  }
+  std::atomic<int> sleeps{0};
+  std::atomic<bool> woken{false}, may_leave{false};
+};
+
+TEST(PointLocksObserver, WhoIsInterruptedClosesNoCycleAnyMore) {
+  SleepyObserver observer;
+  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
+  Owner a{1}, b{2};
+  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
+  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+  Waiter interrupted(locks, b, "x", kX);
+  while (observer.sleeps != 1) std::this_thread::yield();
+  b.Interrupt();
+  while (!observer.woken) std::this_thread::yield();
+  Waiter closing(locks, a, "y", kX);
+  while (observer.sleeps != 2 && !closing.done()) std::this_thread::yield();
+  EXPECT_EQ(locks.deadlock_count(), 0u);
+  observer.may_leave = true;
+  EXPECT_EQ(interrupted.Join(), Code::kInterrupted);
+  locks.ReleaseAll(b);
+  EXPECT_EQ(closing.Join(), Code::kOk);
+  locks.ReleaseAll(a);
+}
+
 // Is told of one wait and does not return from that until it may.
 class SlowObserver final : public WaitObserver {
  public:

@@ -47,17 +47,20 @@ bool IsCompatible(const LockEntry& entry, const LockOwner& owner, LockMode mode)
 }
 
 Status PointLocks::Wait::Run(std::unique_lock<std::mutex>& shard_lock, LockEntry* entry, LockResult* result) {
+  if (owner_.is_interrupted()) return Status::Of(Status::Code::kInterrupted);
   std::unique_lock graph_lock(locks_.wait_mutex_);
   Enqueue(entry);
-  if (BreakDeadlocks()) {
+  const bool is_victim = BreakDeadlocks();
+  if (is_victim) {
     locks_.EndWait(owner_, /*victim=*/true);
     locks_.RemoveWaiter(shard_, request_);
-    return Status::Of(Status::Code::kDeadlock);
+  } else {
+    PinBlockers();
+    if (mine_ != nullptr) locks_.TellOvertaken(request_->next, owner_);
   }
-  PinBlockers();
-  if (mine_ != nullptr) locks_.TellOvertaken(request_->next, owner_);
   graph_lock.unlock();
   shard_lock.unlock();
+  if (is_victim) return AsVictim();
   TellObserverOf(pinned_);
   Status status = Leave(Sleep(), result);
   ForgetOvertakers();
@@ -147,12 +150,21 @@ void PointLocks::Wait::SleepUntilEnd(std::unique_lock<std::mutex>& sleep_lock) {
   }
 }
 
-PointLocks::Wait::End PointLocks::Wait::Sleep() {
+bool PointLocks::Wait::IsKilled() const {
   WaitObserver* observer = locks_.options_.observer;
-  if (observer != nullptr) {
-    if (observer->IsKilled(owner_)) return End::kInterrupted;
-    observer->OnSleep(owner_);
-  }
+  return owner_.is_interrupted() || (observer != nullptr && observer->IsKilled(owner_));
+}
+
+// Whom somebody has killed as well is undone no further than the kill asks: the cycle is broken by the end of its wait, and a transaction
+// that ends while its client hears of a killed statement alone would be taken for one that goes on.
+Status PointLocks::Wait::AsVictim() const {
+  return Status::Of(IsKilled() ? Status::Code::kInterrupted : Status::Code::kDeadlock);
+}
+
+PointLocks::Wait::End PointLocks::Wait::Sleep() {
+  if (IsKilled()) return End::kInterrupted;
+  WaitObserver* observer = locks_.options_.observer;
+  if (observer != nullptr) observer->OnSleep(owner_);
   End end = End::kTimeout;
   {
     std::unique_lock lock(owner_.sleep_mutex_);
@@ -171,8 +183,8 @@ PointLocks::Wait::End PointLocks::Wait::Sleep() {
 
 Status PointLocks::Wait::Leave(End end, LockResult* result) {
   if (end == End::kGranted) return Granted(result);
-  std::lock_guard shard_lock(shard_.mutex);
   {
+    std::lock_guard shard_lock(shard_.mutex);
     std::lock_guard graph_lock(locks_.wait_mutex_);
     // It may have been granted, or made a victim, since the sleep ended.
     const bool granted = owner_.waiting_for_ == nullptr && owner_.wake_ == LockOwner::Wake::kGranted;
@@ -186,7 +198,7 @@ Status PointLocks::Wait::Leave(End end, LockResult* result) {
   }
   switch (end) {
     case End::kVictim:
-      return Status::Of(Status::Code::kDeadlock);
+      return AsVictim();
     case End::kInterrupted:
       return Status::Of(Status::Code::kInterrupted);
     default:
@@ -257,7 +269,7 @@ void PointLocks::TellOvertaken(LockRequest* first, LockOwner& by) {
 
 // Who waits in a queue waits for all that those before it in the same mode wait for. So it goes on from the hindmost of them that the search has
 // come to (`known_of`), and a queue is gone through once for each mode, not once for each who waits in it. Upgrades stand apart, but no
-// two of them wait for one lock: they would be a deadlock.
+// two of them wait for one lock: they would be a deadlock. Who is interrupted is about to give its wait up.
 LockOwner* PointLocks::FindVictim(LockOwner& start) {
   const uint64_t epoch = ++visit_epoch_;
   start.visit_epoch_ = epoch;
@@ -279,7 +291,7 @@ LockOwner* PointLocks::FindVictim(LockOwner& start) {
         last = owner;
         return false;
       }
-      if (blocker.visit_epoch_ != epoch && blocker.waiting_for_ != nullptr) {
+      if (blocker.visit_epoch_ != epoch && blocker.waiting_for_ != nullptr && !blocker.is_interrupted()) {
         blocker.visit_epoch_ = epoch;
         blocker.visited_from_ = owner;
         open.push_back(&blocker);

@@ -55,6 +55,8 @@ class PointLocks::Wait {
   bool BreakDeadlocks();
   void PinBlockers();
   void TellObserverOf(const std::vector<LockOwner*>& blockers);
+  bool IsKilled() const;
+  Status AsVictim() const;
   End Sleep();
   void SleepUntilEnd(std::unique_lock<std::mutex>& sleep_lock);
   void ForgetOvertakers();

@@ -71,8 +71,8 @@ class WaitObserver {
   // Around the sleep itself, on the waiter's thread, without internal mutexes.
   virtual void OnSleep(LockOwner& /*waiter*/) {}
   virtual void OnWake(LockOwner& /*waiter*/) {}
-  // Whether the waiter's statement has been killed; asked before it sleeps, so that a kill that
-  // came between two statements is not slept through.
+  // Whether the waiter's statement has been killed: asked before it sleeps, so that a kill that came between two statements is not
+  // slept through, and of a deadlock's victim, which is to hear of the kill alone. On the waiter's thread, without internal mutexes.
   virtual bool IsKilled(LockOwner& /*waiter*/) { return false; }
   // Which of two transactions of a deadlock should rather be the victim: negative `a`, positive
   // `b`, 0 no preference. Called with internal mutexes held: must not block or call back.
