@@ -32,7 +32,7 @@ class [[nodiscard]] Status {
     kInvalidArgument,  // a wrong option value or an impossible request
     kNotSupported,     // refused by name; the message says which feature
     kSnapshotConflict, // strict isolation: the row changed after the snapshot
-    kNoSpace,          // the disk is full or below its reserve
+    kNoSpace,          // the disk is full or below its reserve, or the process can open no more files
     kReadOnly,         // the engine stopped accepting writes; the message says why
     kNoReferencedRow,  // a foreign key: the parent has no such row
     kRowIsReferenced,  // a foreign key: a child has rows that need this one

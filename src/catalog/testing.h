@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index_bounds.h"
 #include "catalog/table_access.h"
 #include "codec/testing.h"
 #include "store/store.h"
@@ -77,21 +78,14 @@ inline void AddEntriesOf(const TableAccess& access, const uint8_t* record, uint6
   }
 }
 
-inline std::pair<std::string, std::string> BoundsOf(IndexId id) {
-  std::pair<std::string, std::string> bounds(std::string(4, '\0'), std::string(4, '\0'));
-  StoreBe32(bounds.first.data(), id.value);
-  StoreBe32(bounds.second.data(), id.value + 1);
-  return bounds;
-}
-
 // Everything committed in the indexes of a table.
 inline Entries CommittedEntries(const store::Store& store, const TableDef& def) {
   Entries entries;
   for (const IndexDef& index : def.indexes) {
-    const auto [lower, upper] = BoundsOf(index.id);
+    const IndexBounds bounds(index.id);
     store::Cursor cursor;
     const Status status =
-        store.OpenCursor(store::Family::kData, {.lower_bound = lower, .upper_bound = upper}, &cursor);
+        store.OpenCursor(store::Family::kData, {.lower_bound = bounds.lower(), .upper_bound = bounds.upper()}, &cursor);
     EXPECT_TRUE(status.ok()) << status.ToString();
     for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
       entries[std::string(cursor.key())] = std::string(cursor.value());

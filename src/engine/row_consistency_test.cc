@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index_bounds.h"
 #include "catalog/catalog.h"
 #include "catalog/testing.h"
 #include "dml/row_writer.h"
@@ -77,9 +78,9 @@ class RowConsistencyTest : public ::testing::Test, public store::StoreFixture {
     scan::FoundRow row;
     reader.Bind(store.get(), &transaction, access.get(), mode);
     walk.Open(&reader, {.index = index});
-    const auto [lower, upper] = catalog::testing::BoundsOf(access->indexes()[index].id());
+    const IndexBounds bounds(access->indexes()[index].id());
     std::vector<std::string> keys;
-    Status status = walk.First(lower, upper, &row);
+    Status status = walk.First(bounds.lower(), bounds.upper(), &row);
     for (; status.ok(); status = walk.Next(&row)) keys.emplace_back(row.row.primary_key);
     EXPECT_TRUE(status.Is(Code::kNotFound)) << status.ToString();
     walk.Close();

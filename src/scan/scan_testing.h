@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/index_bounds.h"
 #include "catalog/testing.h"
 #include "scan/index_scan.h"
 #include "scan/row_reader.h"
@@ -62,7 +63,8 @@ class ScanFixture : public txn::TxnFixture {
   std::string NumberKey(int number) const { return KeyOf(kNumbers, {0, 0, number}); }
   // Both ends of an index.
   std::pair<std::string, std::string> Whole(size_t index) const {
-    return catalog::testing::BoundsOf(access->indexes()[index].id());
+    const IndexBounds bounds(access->indexes()[index].id());
+    return {std::string(bounds.lower()), std::string(bounds.upper())};
   }
 
   // Changes within a statement of a transaction that holds the row's lock afterwards.

@@ -27,8 +27,8 @@ int ServerError(THD* thd, const Status& status, std::string* message) {
       return HA_ERR_LOCK_WAIT_TIMEOUT;
     case Code::kDeadlock:
     case Code::kSnapshotConflict:
-      // The client hears of the kill, whatever else came: then no more than the statement may be undone.
-      if (IsKilled(thd)) return HA_ERR_ABORTED_BY_USER;
+      // The client hears of the kill, unless an error is raised already: then no more than the statement may be undone.
+      if (IsKilled(thd) && !thd->is_error()) return HA_ERR_ABORTED_BY_USER;
       thd->mark_transaction_to_rollback(true);
       return status.Is(Code::kDeadlock) ? HA_ERR_LOCK_DEADLOCK : HA_ERR_RECORD_CHANGED;
     case Code::kInterrupted: return HA_ERR_ABORTED_BY_USER;

@@ -258,7 +258,10 @@ int Handler::FailAtEnd(const Status& status, int end_error) {
 }
 
 void Handler::print_error(int error, myf flags) {
-  if (UndoesTransaction(error) && ha_thd()->is_error()) return;  // Fail() has told it
+  if (UndoesTransaction(error) && ha_thd()->is_error()) {  // Fail() has told it
+    if ((flags & ME_FATAL) != 0) ha_thd()->fatal_error();
+    return;
+  }
   if (error == HA_ERR_UNSUPPORTED && !error_message_.empty()) {
     my_error(ER_NOT_SUPPORTED_YET, MYF(0), error_message_.c_str());
     return;

@@ -2,6 +2,10 @@
 // RocksDB's statuses in the engine's words.
 #include "store/rocks_status.h"
 
+#include <cerrno>
+#include <string>
+#include <system_error>
+
 namespace cairn::store {
 
 Status FromRocksSlow(const rocks::Status& status) {
@@ -32,9 +36,17 @@ Status FromRocksSlow(const rocks::Status& status) {
 bool IsUnreadable(const rocks::Status& status) {
   if (status.IsCorruption() || status.IsPathNotFound()) return true;
   if (!status.IsIOError() || status.subcode() == rocks::Status::kNoSpace || status.subcode() == rocks::Status::kSpaceLimit) return false;
+  if (LacksDescriptor(status)) return false;
   const std::string text = status.ToString();
-  if (text.find("Too many open files") != std::string::npos) return false;
   return text.find("While pread") != std::string::npos || text.find("for random read") != std::string::npos;
+}
+
+// RocksDB has no code for it, only the system's text.
+bool LacksDescriptor(const rocks::Status& status) {
+  if (!status.IsIOError()) return false;
+  const std::string text = status.ToString();
+  const auto says = [&text](int error) { return text.find(std::generic_category().message(error)) != std::string::npos; };
+  return says(EMFILE) || says(ENFILE);
 }
 
 // RocksDB's text names the file, and what the system says may come behind a colon. A folder may have such a name, too.

@@ -27,6 +27,9 @@ inline Status FromRocks(const rocks::Status& status) {
 // Whether something could not be read because its bytes are damaged, the device does not give them, or its file is not there.
 bool IsUnreadable(const rocks::Status& status);
 
+// Whether a file could not be opened because the process, or the system, has as many open as it may.
+bool LacksDescriptor(const rocks::Status& status);
+
 // Whether the disk ran out of space while a data file was written. Not where that befell RocksDB's manifest.
 bool LacksRoomForFile(const rocks::Status& status);
 

@@ -49,6 +49,8 @@ class Store::Impl {
 
   FamilySource SourceOf(Family family) const;
 
+  // Where the files are that the store is opened with; the real ones have spare descriptors.
+  rocks::Env* PrepareEnv(const StoreOptions& options);
   // Before the store is opened with `derived`: what SetPace() will need.
   void PreparePaces(const StoreOptions& options, RocksOptions* derived);
 
@@ -64,6 +66,8 @@ class Store::Impl {
   uint64_t memory_bytes = 0;  // the budget
   LogSink* log = nullptr;
 
+  std::shared_ptr<SpareDescriptors> spare_descriptors;  // null, as the next: an environment of its own
+  std::unique_ptr<rocks::Env> env;
   std::shared_ptr<RunningCompactions> compactions;
   std::shared_ptr<WriteGateKeeper> gate;
   std::shared_ptr<DamagedFiles> damaged_files;

@@ -89,6 +89,7 @@ Status Store::CompactRange(Family family, ByteView begin, ByteView end, Compacti
   if (interrupt == nullptr) interrupt = &nobodys;
   rocks::Status status;
   bool ended_early;
+  CAIRN_RETURN_IF_ERROR(impl_->gate->AdmitFiles());
   const DamagedFiles::AllTaken all(*impl_->damaged_files);
   // Level 0 may stand full behind damage: a flush of the range would wait for a place that does not come, and nobody could end that.
   options.allow_write_stall = !impl_->damaged_files->reason().ok();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <rocksdb/convenience.h>
@@ -246,6 +247,13 @@ Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Store::~Store() { (void)Close(); }
 
+rocks::Env* Store::Impl::PrepareEnv(const StoreOptions& options) {
+  if (options.environment != nullptr) return options.environment->rocks_env();
+  spare_descriptors = std::make_shared<SpareDescriptors>();
+  env = NewSparingEnv(spare_descriptors);
+  return env.get();
+}
+
 void Store::Impl::PreparePaces(const StoreOptions& options, RocksOptions* derived) {
   load_pace = LoadPace(derived->data.write_buffer_size, options.load_bytes_min);
   memtables = derived->memtables;
@@ -264,7 +272,8 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
     return WithDirectory(options.directory, Status::Code::kInvalidArgument,
                          "a memory budget of " + std::to_string(options.memory_bytes) + " bytes is too small");
   }
-  rocks::Env* env = options.environment != nullptr ? options.environment->rocks_env() : rocks::Env::Default();
+  auto impl = std::make_unique<Impl>();
+  rocks::Env* const env = impl->PrepareEnv(options);
   if (Status format = CheckFormatFile(env, options.directory, options.create_if_missing); !format.ok()) {
     return OpenError(env, options.directory, format);
   }
@@ -272,7 +281,6 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   const bool in_memory = options.environment != nullptr;
   const std::shared_ptr<rocks::SstFileManager> files = MakeFileManager(env, in_memory ? 0 : kDeleteBytesPerSecond);
   const auto compactions = std::make_shared<RunningCompactions>(files);
-  auto impl = std::make_unique<Impl>();
   impl->compactions = compactions;
   impl->directory = options.directory;
   impl->log = options.log;
@@ -280,15 +288,18 @@ Status Store::Open(const StoreOptions& options, std::unique_ptr<Store>* store) {
   impl->cores = std::max(options.cores, 1u);
   impl->memory_bytes = options.memory_bytes;
   impl->gate = std::make_shared<WriteGateKeeper>(
-      WriteGateKeeper::Options{options.directory, ReserveBytes(options), options.log, options.on_wal_failure}, env, files, compactions);
+      WriteGateKeeper::Options{options.directory, ReserveBytes(options), options.log, options.on_wal_failure, impl->spare_descriptors}, env, files,
+      compactions);
 
   impl->damaged_files = std::make_shared<DamagedFiles>(options.log);
   impl->held_indexes = std::make_shared<HeldIndexes>(std::max(options.memory_bytes / kHeldIndexesShare, kHeldIndexesBytesMin));
   impl->log_release = std::make_shared<LogRelease>();
   impl->log_order = std::make_shared<LogOrder>(impl->gate);
+  std::vector<std::shared_ptr<rocks::EventListener>> listeners = {impl->gate,         compactions,       impl->damaged_files,
+                                                                  impl->held_indexes, impl->log_release, impl->log_order};
+  if (impl->spare_descriptors != nullptr) listeners.push_back(impl->spare_descriptors);
   RocksOptions derived;
-  if (Status status = DeriveRocksOptions(options, env, files,
-                                         {impl->gate, compactions, impl->damaged_files, impl->held_indexes, impl->log_release, impl->log_order}, &derived);
+  if (Status status = DeriveRocksOptions(options, env, files, std::move(listeners), &derived);
       !status.ok()) {
     return WithDirectory(options.directory, status.code(), status.message());
   }

@@ -45,7 +45,8 @@ Status WriteGateKeeper::Admit(Urgency urgency, uint64_t bytes) {
   const bool low = low_space_.load(std::memory_order_relaxed);
   if (__builtin_expect(low && urgency == Urgency::kNormal, false)) return Reason();
   if (__builtin_expect(low || bytes > BytesBetweenChecks(), false)) {
-    if (urgency != Urgency::kReclaimsSpace && damaged_.load(std::memory_order_relaxed)) return Reason();
+    const bool stands = damaged_.load(std::memory_order_relaxed) || lacks_descriptors_.load(std::memory_order_relaxed);
+    if (urgency != Urgency::kReclaimsSpace && stands) return Reason();
     const uint64_t needed_bytes = NeededBytes(urgency, bytes);
     const uint64_t free_bytes = free_bytes_.load(std::memory_order_relaxed);
     if (free_bytes < needed_bytes) return NoSpace(free_bytes, needed_bytes);
@@ -82,6 +83,7 @@ Status WriteGateKeeper::Reason() const {
   std::lock_guard lock(mutex_);
   if (failed_) return Status(error_.code(), std::string(error_.message()));
   if (!low_space_) return Status::Ok();
+  if (lacks_descriptors_) return LacksDescriptors();
   if (damaged_) return Status(damage_.code(), std::string(damage_.message()));
   if (compactions_stuck_) return Stuck();
   if (free_bytes_ >= ReopeningBytes()) return Claimed();
@@ -98,6 +100,17 @@ Status WriteGateKeeper::Stuck() const {
                                             " of free space, too little for the next compaction");
 }
 
+Status WriteGateKeeper::LacksDescriptors() const {
+  return Status(Status::Code::kNoSpace, "the store in " + options_.directory + " can open no more files, as connections and others have all "
+                                        "that open_files_limit or the system allows");
+}
+
+Status WriteGateKeeper::AdmitFiles() {
+  if (options_.descriptors == nullptr || options_.descriptors->TakeBack()) return Status::Ok();
+  CheckFreeSpace();  // which closes the gate to others
+  return LacksDescriptors();
+}
+
 Status WriteGateKeeper::Claimed() const {
   return Status(Status::Code::kNoSpace, options_.directory + " has " + Megabytes(free_bytes_) +
                                             " of free space, and compactions that run may need all but " +
@@ -105,13 +118,14 @@ Status WriteGateKeeper::Claimed() const {
 }
 
 void WriteGateKeeper::CheckFreeSpace() {
+  const bool lacks_descriptors = options_.descriptors != nullptr && !options_.descriptors->TakeBack();
   uint64_t free_bytes = 0;
-  const rocks::IOStatus status =
-      env_->GetFileSystem()->GetFreeSpace(options_.directory, rocks::IOOptions(), &free_bytes, nullptr);
-  if (!status.ok()) return;  // a file system that cannot tell does not hold anybody up
-  const uint64_t spare = free_bytes > BytesLeft() ? free_bytes - BytesLeft() : 0;
-  files_->SetMaxAllowedSpaceUsage(std::max<uint64_t>(files_->GetTotalSize() + spare, 1));  // 0: without bound
-
+  if (env_->GetFileSystem()->GetFreeSpace(options_.directory, rocks::IOOptions(), &free_bytes, nullptr).ok()) {
+    const uint64_t spare = free_bytes > BytesLeft() ? free_bytes - BytesLeft() : 0;
+    files_->SetMaxAllowedSpaceUsage(std::max<uint64_t>(files_->GetTotalSize() + spare, 1));  // 0: without bound
+  } else {
+    free_bytes = free_bytes_;  // a file system that cannot tell does not hold anybody up
+  }
   const uint64_t claimed_bytes = compactions_->BytesToCome();
   const uint64_t unclaimed_bytes = free_bytes > claimed_bytes ? free_bytes - claimed_bytes : 0;
 
@@ -120,16 +134,16 @@ void WriteGateKeeper::CheckFreeSpace() {
     std::lock_guard lock(mutex_);
     free_bytes_.store(free_bytes, std::memory_order_relaxed);
     unclaimed_bytes_.store(unclaimed_bytes, std::memory_order_relaxed);
-    low = compactions_stuck_ || damaged_ || free_bytes < (low_space_ ? ReopeningBytes() : options_.reserve_bytes) ||
-          unclaimed_bytes < BytesLeft();
+    lacks_descriptors_ = lacks_descriptors;
+    short_of_space_ = free_bytes < (short_of_space_ ? ReopeningBytes() : options_.reserve_bytes) || unclaimed_bytes < BytesLeft();
+    low = short_of_space_ || lacks_descriptors || compactions_stuck_ || damaged_;
     if (low == low_space_) return;
     low_space_ = low;
   }
   if (low) {
     Log(LogLevel::kError, "writes are refused: " + Reason().ToString());
   } else {
-    Log(LogLevel::kInfo, options_.directory + " has " + Megabytes(free_bytes) +
-                             " of free space again, writes are accepted");
+    Log(LogLevel::kInfo, "writes are accepted: " + options_.directory + " has " + Megabytes(free_bytes) + " of free space");
   }
 }
 
@@ -175,9 +189,11 @@ void WriteGateKeeper::OnBackgroundError(rocks::BackgroundErrorReason reason, roc
     *error = rocks::Status::OK();
     return;
   }
-  // Others can take the room that it was let start with; RocksDB would refuse all writes until a restart.
-  if (reason == rocks::BackgroundErrorReason::kCompaction && LacksRoomForFile(*error)) {
-    Log(LogLevel::kWarning, "a compaction in " + options_.directory + " ran out of space and changed nothing: " + error->ToString());
+  // Others can take what it was let start with; RocksDB would refuse all writes until a restart. It waits a second before the next one.
+  const bool lacks_descriptor = LacksDescriptor(*error);
+  if (reason == rocks::BackgroundErrorReason::kCompaction && (lacks_descriptor || LacksRoomForFile(*error))) {
+    Log(LogLevel::kWarning, "a compaction in " + options_.directory + " ran out of " + (lacks_descriptor ? "descriptors" : "space") +
+                                " and changed nothing: " + error->ToString());
     *error = rocks::Status::OK();
     CheckFreeSpace();  // the next one starts only if there is room by now
     return;

@@ -15,13 +15,15 @@
 #include "base/log_sink.h"
 #include "base/status.h"
 #include "store/running_compactions.h"
+#include "store/spare_descriptors.h"
 #include "store/store.h"
 
 namespace cairn::store {
 
 // Closed for space while the disk has less free than the reserve: writes stop early, so that
-// compaction, which frees space, still has room; also while what is free is all claimed by compactions that run. Closed for good or until RocksDB recovers when a
-// background write failed; not when a compaction cannot read what is damaged (DamagedFiles), or runs out of space, which changes nothing. Opens by itself; free space is looked at by the writes themselves: once a
+// compaction, which frees space, still has room; also while what is free is all claimed by compactions that run, and while spare descriptors are
+// given up. Closed for good or until RocksDB recovers when a
+// background write failed; not when a compaction cannot read what is damaged (DamagedFiles), or runs out of space or descriptors, which changes nothing. Opens by itself; free space is looked at by the writes themselves: once a
 // second, whenever a sixteenth of the reserve has been written, and before a write that is larger than that.
 //
 // Thread rule: any thread.
@@ -32,6 +34,7 @@ class WriteGateKeeper final : public rocks::EventListener {
     uint64_t reserve_bytes = 0;
     LogSink* log = nullptr;
     std::function<void(const Status&)> on_wal_failure;
+    std::shared_ptr<SpareDescriptors> descriptors = nullptr;  // of the files that are written; null: they need none
   };
 
   WriteGateKeeper(const Options& options, rocks::Env* env, std::shared_ptr<rocks::SstFileManager> files,
@@ -44,12 +47,15 @@ class WriteGateKeeper final : public rocks::EventListener {
 
   WriteGate state() const;
   Status Reason() const;
+  // Looks at the spare descriptors as well.
   void CheckFreeSpace();
+  // Ok, or kNoSpace where spare descriptors are missing, for work that begins files by itself.
+  Status AdmitFiles();
   // Whether so much can be written for other ends than a user's, and all who write have room as before.
   bool HasRoomFor(uint64_t bytes) const;
   // Whether the last look has found room for a flush of so much, of memory that has nothing to do with what a user writes now.
   bool MayFlush(uint64_t bytes) const {
-    return !failed_.load() && free_bytes_.load(std::memory_order_relaxed) >= BytesLeft() + bytes;
+    return !failed_.load() && !lacks_descriptors_.load() && free_bytes_.load(std::memory_order_relaxed) >= BytesLeft() + bytes;
   }
   // While compactions have no room, writes are refused: held up by a full level 0, they would wait for what cannot
   // happen. Removals of rows go on for so many bytes of writes, which level 0 takes before that.
@@ -75,6 +81,7 @@ class WriteGateKeeper final : public rocks::EventListener {
 
    private:
     WriteGateKeeper& gate_;
+    const SpareDescriptors::Use files_;
   };
 
   void OnBackgroundError(rocks::BackgroundErrorReason reason, rocks::Status* error) override;
@@ -93,6 +100,7 @@ class WriteGateKeeper final : public rocks::EventListener {
   uint64_t NeededBytes(Urgency urgency, uint64_t bytes) const;
   Status NoSpace(uint64_t free_bytes, uint64_t needed_bytes) const;
   Status Stuck() const;
+  Status LacksDescriptors() const;
   // Counts a removal against what level 0 still takes; false where that is less.
   bool TakeRemovable(uint64_t bytes);
   Status Claimed() const;
@@ -107,6 +115,7 @@ class WriteGateKeeper final : public rocks::EventListener {
   std::atomic<uint64_t> free_bytes_{UINT64_MAX};
   std::atomic<uint64_t> unclaimed_bytes_{UINT64_MAX};  // free, and not to be taken by compactions that run
   std::atomic<bool> low_space_{false};
+  std::atomic<bool> lacks_descriptors_{false};
   std::atomic<bool> compactions_stuck_{false};
   std::atomic<uint64_t> removable_bytes_{0};  // while they are
   std::atomic<bool> damaged_{false};
@@ -115,7 +124,8 @@ class WriteGateKeeper final : public rocks::EventListener {
   std::atomic<uint32_t> taking_over_{0};
 
   mutable std::mutex mutex_;
-  Status error_;   // guarded by mutex_, as the next is; why failed_ is set
+  bool short_of_space_ = false;  // guarded by mutex_, as the next are
+  Status error_;   // why failed_ is set
   Status damage_;  // why damaged_ is
 };
 

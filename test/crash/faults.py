@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import promises, two_engines
+from . import descriptors, promises, two_engines
 from .client import Connection, SqlError
 from .server import Server, StartFailed
 
@@ -275,7 +275,12 @@ def killed_after_commits_of_two_engines(scene: Scene) -> list[str]:
     return two_engines.commits_outlive_a_kill(scene.server)
 
 
+def descriptors_taken_by_others(scene: Scene) -> list[str]:
+    return descriptors.taken_by_others(scene.server)
+
+
 CAIRN_FAULTS = (
+    descriptors_taken_by_others,
     killed_after_commits_of_two_engines,
     flushes_fail_under_commits,
     flushes_fail_before_unprepared_commits,

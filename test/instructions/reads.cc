@@ -2,6 +2,7 @@
 // Operations that read: scans, points, short ranges, estimates.
 #include <cstdlib>
 
+#include "base/index_bounds.h"
 #include "database.h"
 #include "operations.h"
 #include "scan/index_scan.h"
@@ -58,9 +59,9 @@ ColumnSet Columns(std::initializer_list<Column> columns) {
 // The first `count` rows of an index from one end, each handed to `take`.
 template <typename Take>
 void Walk(Reading* reading, size_t index, bool covering, bool forward, uint64_t count, const Take& take) {
-  const auto [lower, upper] = catalog::testing::BoundsOf(reading->table.indexes()[index].id());
+  const IndexBounds bounds(reading->table.indexes()[index].id());
   reading->scan.Open(&reading->reader, {.index = index, .covering = covering});
-  Require(forward ? reading->scan.First(lower, upper, &reading->row) : reading->scan.Last(lower, upper, &reading->row));
+  Require(forward ? reading->scan.First(bounds.lower(), bounds.upper(), &reading->row) : reading->scan.Last(bounds.lower(), bounds.upper(), &reading->row));
   take();
   for (uint64_t taken = 1; taken < count; ++taken) {
     Require(forward ? reading->scan.Next(&reading->row) : reading->scan.Previous(&reading->row));
