@@ -188,6 +188,50 @@ TEST_F(DropRangeTest, ADamagedRangeCanBeDropped) {
   EXPECT_EQ(Number("compaction_pending"), 0u);
 }
 
+// What they become would stay until the deletion comes by.
+TEST_F(DropRangeTest, FilesThatAreBeingCompactedGoWhenItIsRepeated) {
+  options.expert_family_options = "target_file_size_base=4096;compression_per_level=kNoCompression;bottommost_compression=kNoCompression";
+  Open();
+  ASSERT_NO_FATAL_FAILURE(PutRows(kManyRows));
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  ASSERT_GT(LevelFiles(6), 4);
+  env.HoldWrites(".sst");
+  std::thread compaction([this] { EXPECT_TRUE(store->CompactRange(Family::kData, {}, {}).ok()); });
+  env.AwaitHeldWrite();
+  EXPECT_TRUE(store->DropRange(Family::kData, "b", "c").Is(Status::Code::kBusy));
+  EXPECT_EQ(All(), "a=1 c=1");
+  env.ReleaseWrites();
+  compaction.join();
+  EXPECT_GT(LevelFiles(6), 4);
+  EXPECT_EQ(Drop(), 0u);
+  EXPECT_LE(LevelFiles(6), 2);  // with neighbours
+  EXPECT_EQ(All(), "a=1 c=1");
+}
+
+// On a full disk nothing has the deletion leave memory, and compactions take the rows down past it.
+TEST_F(DropRangeTest, OnAFullDiskItIsRepeatedUntilLevel0HasNothing) {
+  options.free_space_reserve_bytes = 1 << 20;
+  Open();
+  ASSERT_NO_FATAL_FAILURE(PutRows(kManyRows));
+  ASSERT_TRUE(store->FlushMemtables().ok());
+  const auto has_free = [this](uint64_t bytes) {
+    env.SetFreeBytes(bytes);
+    store->CheckFreeSpace();
+  };
+  has_free(options.free_space_reserve_bytes / 2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(store->DropRange(Family::kData, "b", "c").Is(Status::Code::kBusy));
+    EXPECT_EQ(All(), "a=1 c=1");
+  }
+  EXPECT_TRUE(store->DropRange(Family::kData, "d", "e").ok());
+  has_free(uint64_t{1} << 30);
+  EXPECT_EQ(Drop(), 0u);
+  // Here there is nothing in level 0 that meets it.
+  ASSERT_TRUE(store->CompactRange(Family::kData, {}, {}).ok());
+  has_free(options.free_space_reserve_bytes / 2);
+  EXPECT_EQ(Drop(), 0u);
+}
+
 // The deletion is in memory, where no compaction of files sees it.
 TEST_F(DropRangeTest, NothingIsWrittenAnewForWhatStaysInFiles) {
   Open();

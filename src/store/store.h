@@ -188,8 +188,8 @@ class Store {
   // Removes a range that no snapshot, cursor or transaction will ever look at again (an index of a
   // dropped table): whole files at once, the rest, which shares files with others, by one range deletion, or by a deletion
   // of each row where these are few; its space is free once compactions come by there. Cheap and quick, however many rows
-  // were removed one by one before; safe to repeat. kBusy while SettleLoad() merges all, and while level 0 holds writers
-  // up: to be repeated later.
+  // were removed one by one before; safe to repeat. kBusy, to be repeated later: while SettleLoad() merges all, or level 0 holds writers
+  // up, and where whole files stay, as they are being compacted, or will be made while the disk is below its reserve.
   Status DropRange(Family family, ByteView begin, ByteView end);
 
   // Tickers and properties, for people; names are stable within a RocksDB version.
@@ -228,6 +228,8 @@ class Store {
   // Of DropRange. Adds to the batch, which is empty, a deletion of each row of the range. False: they are not few, or that
   // is not known; the batch then has any of them.
   bool DeleteRowsIfFew(Family family, ByteView begin, ByteView end, Batch* batch) const;
+  Status DeleteAtOnce(Batch* deletions);
+  bool HasWholeFiles(Family family, ByteView begin, ByteView end) const;
   // Of the oldest `files_max` files. *fits: whether the disk has the room, if there was anything to compact.
   Status CompactLevel0(size_t files_max, bool* fits);
   // Of one file of the level that level 0 goes to. *done: whether there was one, and room for it.

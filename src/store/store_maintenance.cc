@@ -8,6 +8,7 @@
 #include <rocksdb/convenience.h>
 
 #include "store/compaction_interrupt.h"
+#include "store/current_version.h"
 #include "store/cursor_bounds.h"
 #include "store/rocks_status.h"
 #include "store/store_impl.h"
@@ -55,6 +56,13 @@ std::string PlainName(std::string_view name) {
   std::string plain(name);
   std::replace_if(plain.begin(), plain.end(), [](char c) { return c == '.' || c == '-'; }, '_');
   return plain;
+}
+
+bool MeetsLevel0(rocks::DB* root, rocks::ColumnFamilyHandle* handle, ByteView begin, ByteView end) {
+  const CurrentVersion version(root, handle);
+  return std::ranges::any_of(version->current->storage_info()->LevelFiles(0), [&](const rocks::FileMetaData* file) {
+    return ToView(file->largest.user_key()) >= begin && ToView(file->smallest.user_key()) < end;
+  });
 }
 
 }  // namespace
@@ -190,14 +198,38 @@ Status Store::DropRange(Family family, ByteView begin, ByteView end) {
     batch.DeleteRange(family, begin, end);
   }
   // A range that is empty by now needs no tombstone, so that repeating is free.
-  if (batch.empty()) return Status::Ok();
-  CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(Urgency::kReclaimsSpace, batch.size_bytes()));
+  if (!batch.empty()) CAIRN_RETURN_IF_ERROR(DeleteAtOnce(&batch));
+  // What they become would lie below, where the deletion may not come for a long time: while the disk is full never, as nothing that is written
+  // has it leave memory. Then what is in level 0 comes there, too.
+  const bool is_full = impl_->gate->state() == WriteGate::kNoSpace;
+  const bool comes_below = HasWholeFiles(family, begin, end) || (is_full && MeetsLevel0(impl_->root, Handle(family), begin, end));
+  return comes_below ? Status(Status::Code::kBusy, "files of the range are being compacted, or will be") : Status::Ok();
+}
+
+Status Store::DeleteAtOnce(Batch* deletions) {
+  CAIRN_RETURN_IF_ERROR(impl_->gate->Admit(Urgency::kReclaimsSpace, deletions->size_bytes()));
   rocks::WriteOptions write = impl_->MakeWriteOptions(Durability::kOs);
   write.no_slowdown = true;
   // No compaction is asked for: those of files do not know of what is in memory, and would only move the rows one level down.
-  const rocks::Status written = impl_->Write(write, batch.rocks_.get());
+  const rocks::Status written = impl_->Write(write, deletions->rocks_.get());
   if (written.IsIncomplete()) return Status(Status::Code::kBusy, "writers are held up until compactions have made room");
   return FromRocks(written);
+}
+
+// Files that RocksDB would remove with the range (DBImpl::DeleteFilesInRanges). There are some where they, or what they were made of, were being
+// compacted when it did.
+bool Store::HasWholeFiles(Family family, ByteView begin, ByteView end) const {
+  const CurrentVersion version(impl_->root, Handle(family));
+  const rocks::VersionStorageInfo& storage = *version->current->storage_info();
+  rocks::InternalKey first, last;
+  first.SetMinPossibleForUserKey(ToSlice(begin));
+  last.SetMaxPossibleForUserKey(ToSlice(end));
+  for (int level = 1; level < storage.num_non_empty_levels(); ++level) {
+    std::vector<rocks::FileMetaData*> files;
+    storage.GetCleanInputsWithinInterval(level, &first, &last, &files);
+    if (std::ranges::any_of(files, [end](const rocks::FileMetaData* file) { return ToView(file->largest.user_key()) < end; })) return true;
+  }
+  return false;
 }
 
 std::vector<NamedNumber> Store::Statistics() const {
