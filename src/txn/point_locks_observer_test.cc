@@ -37,12 +37,26 @@ class RecordingObserver final : public WaitObserver {
   std::atomic<bool> interrupt_blocker{false}, wants_blockers{true};
 };
 
-TEST(PointLocksObserver, HearsOfWaitsAndDecidesAboutVictims) {
-  RecordingObserver observer;
-  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
+// Each of two has what the other comes to want.
+template <typename Observer>
+class CrossedTest : public ::testing::Test {
+ protected:
+  CrossedTest() { LockOwn(); }
+  ~CrossedTest() override {
+    for (Owner* owner : {&a, &b}) locks.ReleaseAll(*owner);
+  }
+  void LockOwn() {
+    EXPECT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
+    EXPECT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+  }
+
+  Observer observer;
+  PointLocks locks{PointLocks::Options{.shard_count = 1, .observer = &observer}};
   Owner a{1}, b{2};
-  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+};
+using PointLocksObserverTest = CrossedTest<RecordingObserver>;
+
+TEST_F(PointLocksObserverTest, HearsOfWaitsAndDecidesAboutVictims) {
   observer.killed_id = 2;
   EXPECT_EQ(locks.Lock(b, "x", kX, nullptr).code(), Code::kInterrupted);
   EXPECT_EQ(observer.sleeps, 0);
@@ -59,15 +73,10 @@ TEST(PointLocksObserver, HearsOfWaitsAndDecidesAboutVictims) {
   locks.ReleaseAll(a);
   EXPECT_EQ(closing.Join(), Code::kOk);
   EXPECT_EQ(observer.sleeps, observer.wakes);
-  locks.ReleaseAll(b);
 }
 
-TEST(PointLocksObserver, MayInterruptTheBlocker) {
-  RecordingObserver observer;
-  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
-  Owner a{1}, b{2}, c{3};
-  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+TEST_F(PointLocksObserverTest, MayInterruptTheBlocker) {
+  Owner c{3};
   Waiter blocker(locks, b, "x", kX);
   AwaitWaiting(locks, 1);
   while (observer.waits != 1) std::this_thread::yield();
@@ -103,12 +112,7 @@ TEST(PointLocksObserver, HearsOfEachBlockerOnceAndOnlyWhereItWants) {
   locks.ReleaseAll(d);
 }
 
-TEST(PointLocksObserver, WhoIsKilledIsNoVictim) {
-  RecordingObserver observer;
-  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
-  Owner a{1}, b{2};
-  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+TEST_F(PointLocksObserverTest, WhoIsKilledIsNoVictim) {
   for (const bool closes : {true, false}) {
     // Killed when it has been chosen, as the one that closes the cycle or as the one that sleeps.
     observer.killed_id = 0;
@@ -124,18 +128,12 @@ TEST(PointLocksObserver, WhoIsKilledIsNoVictim) {
     EXPECT_EQ((closes ? first : closing)->Join(), Code::kOk);
     EXPECT_EQ(locks.deadlock_count(), closes ? 1u : 2u);
     locks.ReleaseAll(a);
-    ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-    ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+    LockOwn();
   }
-  for (Owner* owner : {&a, &b}) locks.ReleaseAll(*owner);
 }
 
-TEST(PointLocksObserver, NobodyElseIsAVictimForAnInterruptedOne) {
-  RecordingObserver observer;
-  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
-  Owner a{1}, b{2, /*writes=*/1};
-  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+TEST_F(PointLocksObserverTest, NobodyElseIsAVictimForAnInterruptedOne) {
+  observer.preferred_victim_id = 1;
   Waiter waiter(locks, a, "y", kX);
   while (observer.sleeps != 1) std::this_thread::yield();
   b.Interrupt();
@@ -143,7 +141,6 @@ TEST(PointLocksObserver, NobodyElseIsAVictimForAnInterruptedOne) {
   EXPECT_EQ(locks.deadlock_count(), 0u);
   locks.ReleaseAll(b);
   EXPECT_EQ(waiter.Join(), Code::kOk);
-  locks.ReleaseAll(a);
 }
 
 // Wakes, and is held up before it can leave the queue.
@@ -160,12 +157,9 @@ class SleepyObserver final : public WaitObserver {
   std::atomic<bool> woken{false}, may_leave{false};
 };
 
-TEST(PointLocksObserver, WhoIsInterruptedClosesNoCycleAnyMore) {
-  SleepyObserver observer;
-  PointLocks locks(PointLocks::Options{.shard_count = 1, .observer = &observer});
-  Owner a{1}, b{2};
-  ASSERT_TRUE(locks.Lock(a, "x", kX, nullptr).ok());
-  ASSERT_TRUE(locks.Lock(b, "y", kX, nullptr).ok());
+using SleepyObserverTest = CrossedTest<SleepyObserver>;
+
+TEST_F(SleepyObserverTest, WhoIsInterruptedClosesNoCycleAnyMore) {
   Waiter interrupted(locks, b, "x", kX);
   while (observer.sleeps != 1) std::this_thread::yield();
   b.Interrupt();
@@ -177,7 +171,6 @@ TEST(PointLocksObserver, WhoIsInterruptedClosesNoCycleAnyMore) {
   EXPECT_EQ(interrupted.Join(), Code::kInterrupted);
   locks.ReleaseAll(b);
   EXPECT_EQ(closing.Join(), Code::kOk);
-  locks.ReleaseAll(a);
 }
 
 // Is told of one wait and does not return from that until it may.
